@@ -26,6 +26,7 @@
 /* typed: what the words before the last say. */
 typedef struct typed {
   const command *command;
+  option_table table;        /* of its options */
   const char *verb;          /* NULL: none yet, or none at all */
   unsigned noperands;        /* the verb not counted */
   bool ended;                /* by --: what follows is an operand, whatever it starts with */
@@ -55,9 +56,10 @@ static void candidate_files(const char *prefix) { out_text(":files%s\n", prefix)
 /* ---- the words before ---- */
 
 /* As getopt_long: a name, or the start of only one. */
-static const option_row *typed_long(const command *c, const char *name, size_t len) {
-  const option_row *row, *found = NULL;
-  for (size_t i = 0; (row = option_at(c, i)) != NULL; i++) {
+static const option_row *typed_long(const typed *t, const char *name, size_t len) {
+  const option_row *found = NULL;
+  for (size_t i = 0; i < t->table.n; i++) {
+    const option_row *row = &t->table.rows[i];
     if (strncmp(row->name, name, len) != 0) continue;
     if (row->name[len] == '\0') return row;
     if (found != NULL) return NULL;
@@ -66,12 +68,11 @@ static const option_row *typed_long(const command *c, const char *name, size_t l
   return found;
 }
 
-static const option_row *typed_letter(const command *c, char letter) {
-  const option_row *row = NULL;
-  for (size_t i = 0; (row = option_at(c, i)) != NULL; i++) {
-    if (row->letter == letter) break;
+static const option_row *typed_letter(const typed *t, char letter) {
+  for (size_t i = 0; i < t->table.n; i++) {
+    if (t->table.rows[i].letter == letter) return &t->table.rows[i];
   }
-  return row;
+  return NULL;
 }
 
 static void typed_option(typed *t, const option_row *row) {
@@ -91,12 +92,12 @@ static void typed_word(typed *t, const char *word) {
     t->ended = true;
   } else if (word[1] == '-') {
     size_t len = strcspn(word + 2, "=");
-    const option_row *row = typed_long(t->command, word + 2, len);
+    const option_row *row = typed_long(t, word + 2, len);
     typed_option(t, row);
     if (row != NULL && row->value != NULL && word[2 + len] == '\0') t->waiting = row;
   } else {
     for (const char *letter = word + 1; *letter != '\0'; letter++) {
-      const option_row *row = typed_letter(t->command, *letter);
+      const option_row *row = typed_letter(t, *letter);
       typed_option(t, row);
       if (row == NULL || row->value == NULL) continue;
       if (letter[1] == '\0') t->waiting = row;
@@ -157,8 +158,8 @@ static bool option_can_follow(const typed *t, const option_row *row) {
 }
 
 static void options_write(const typed *t, const char *word) {
-  const option_row *row;
-  for (size_t i = 0; (row = option_at(t->command, i)) != NULL; i++) {
+  for (size_t i = 0; i < t->table.n; i++) {
+    const option_row *row = &t->table.rows[i];
     char name[ROW_TITLE];
     if (!option_can_follow(t, row)) continue;
     snprintf(name, sizeof name, "--%s", row->name);
@@ -169,7 +170,7 @@ static void options_write(const typed *t, const char *word) {
 /* -x and what follows it in the same word: flags, or the value of the last one. */
 static void letters_write(const typed *t, const char *word) {
   for (const char *letter = word + 1; *letter != '\0'; letter++) {
-    const option_row *row = typed_letter(t->command, *letter);
+    const option_row *row = typed_letter(t, *letter);
     if (row == NULL) return;
     if (row->value == NULL) continue;
     if (letter[1] == '\0') break; /* its value is the next word */
@@ -261,7 +262,7 @@ static const char *synopsis_operand(const char *synopsis, unsigned number, size_
 /* Whether the keys are arguments (-e): no file is read then. */
 static bool typed_keys(const typed *t) {
   for (size_t i = 0; i < t->ngiven; i++) {
-    if (t->given[i]->at == AT(keys.args)) return true;
+    if (strcmp(t->given[i]->name, "element") == 0) return true;
   }
   return false;
 }
@@ -303,6 +304,7 @@ void candidates_write(char *const *words, size_t n) {
   }
   typed t = {.command = candidates_command(words[0])};
   if (t.command == NULL) return;
+  option_table_make(t.command, &t.table);
   for (size_t i = 1; i + 1 < n; i++) typed_word(&t, words[i]);
   if (t.waiting != NULL) {
     values_write(t.waiting, "", word);
@@ -313,7 +315,7 @@ void candidates_write(char *const *words, size_t n) {
   } else if (strchr(word, '=') != NULL) {
     char before[256];
     size_t len = strcspn(word, "=");
-    const option_row *row = typed_long(t.command, word + 2, len - 2);
+    const option_row *row = typed_long(&t, word + 2, len - 2);
     snprintf(before, sizeof before, "%.*s=", (int)len, word);
     if (row != NULL && row->value != NULL) values_write(row, before, word);
   } else {

@@ -25,38 +25,22 @@ enum { EXIT_PIPE = 141 };
 
 typedef struct options options;
 typedef struct option_row option_row;
-
-/* Groups of options that several commands share, for command.takes; the rows are in options.c. */
-enum {
-  TAKES_FAMILY = 0x001,    /* -t -p -b */
-  TAKES_SIZE = 0x002,      /* -n -M */
-  TAKES_SHAPE = 0x004,     /* --nbits --probes --fold */
-  TAKES_FILTER = 0x008,    /* --format --secret */
-  TAKES_KEYS = 0x010,      /* how keys are stored in files; -T, --progress */
-  TAKES_KEY_FILES = 0x020, /* --keys */
-  TAKES_COUNT = 0x040,     /* -c */
-  TAKES_OUTPUT = 0x080,    /* -o -f */
-  TAKES_JSON = 0x100,      /* --json */
-  TAKES_STRICT = 0x200,    /* --strict */
-  TAKES_PROGRESS = 0x400,  /* --progress alone */
-  TAKES_KEY_ARGS = 0x800,  /* -e */
-  TAKES_SELECT = 0x1000,   /* --max-count --line-number */
-  TAKES_TABLES = 0x2000    /* --format also names a table, of nay_sst_foreign.h */
-};
+typedef struct option_use option_use;
 
 typedef struct command {
   const char *name;
-  const char *alias; /* another name that people type, or NULL */
-  int (*run)(options *o);
-  const char *summary;  /* one line, in lists */
-  const char *operands; /* as in a synopsis */
+  const char *alias;      /* another name that people type, or NULL */
+  int (*run)(options *o); /* o is the first member of the command's own struct, of `size` bytes */
+  size_t size;            /* 0: it has none, and o is all */
+  const char *summary;    /* one line, in lists */
+  const char *operands;   /* as in a synopsis */
   int min_operands, max_operands;
   const char *verbs;      /* what the first operand may be, separated by spaces; NULL: a file */
   bool to_stdout;         /* the result goes to standard output without -o */
   int changes;            /* -o may name one of so many first operands: the command changes them */
   const char *changes_by; /* of its verbs, the one that does; NULL: without verbs */
-  unsigned takes;         /* TAKES_... */
-  const option_row *own;  /* its own options, or NULL */
+  const option_row *own;  /* its own options, or NULL; see options.h */
+  const option_use *uses; /* those that it shares, or NULL */
   const char *about;      /* paragraphs for help and the manual, separated by an empty line */
   const char *examples;   /* transcripts: "$ command" lines, each followed by its exact output */
 } command;

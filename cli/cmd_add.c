@@ -9,35 +9,46 @@
 
 #define ADD_FPR 0.01 /* of --create without -p, -b and -M */
 
-static const char *add_size_option(const options *o) {
-  return o->kind != NAY_AUTO    ? "-t"
-         : o->nkeys != 0        ? "-n"
-         : o->max_keys != 0     ? "--max-keys"
-         : o->fpr != 0          ? "-p"
-         : o->bits_per_key != 0 ? "-b"
-         : o->nbytes != 0       ? "-M"
-                                : NULL;
+typedef struct add_options {
+  options common;
+  size_options size;
+  filter_options filter;
+  keys_options keys;
+  output_options output;
+  bool create;
+} add_options;
+
+static const char *add_size_option(const add_options *o) {
+  return o->size.kind != NAY_AUTO    ? "-t"
+         : o->size.nkeys != 0        ? "-n"
+         : o->size.max_keys != 0     ? "--max-keys"
+         : o->size.fpr != 0          ? "-p"
+         : o->size.bits_per_key != 0 ? "-b"
+         : o->size.nbytes != 0       ? "-M"
+                                     : NULL;
 }
 
-static void add_check_options(const options *o) {
+static void add_check_options(const add_options *o) {
   const char *option = add_size_option(o);
   if (!o->create && option != NULL) {
     die(EXIT_TROUBLE, "%s is for a new filter: --create makes one when there is none", option);
   }
   if (!o->create) return;
-  if (o->nkeys == 0) die(EXIT_TROUBLE, "--create needs -n, the number of keys to plan for");
-  if (o->out != NULL) die(EXIT_TROUBLE, "--create makes the filter itself: it excludes -o");
+  if (o->size.nkeys == 0) die(EXIT_TROUBLE, "--create needs -n, the number of keys to plan for");
+  if (o->output.path != NULL) die(EXIT_TROUBLE, "--create makes the filter itself: it excludes -o");
 }
 
 /*
  * Options that would make another filter than the one that is there would do nothing. Returns the
  * FPR that the command line asks for, as it did when it made the filter; 0: that of the plan.
  */
-static double add_check_plan(const options *o, const nay_filter *f, const char *path) {
+static double add_check_plan(const add_options *o, const nay_filter *f, const char *path) {
   nay_params is = {.size = sizeof is};
-  if (nay_filter_params(f, &is) != NAY_OK) return o->fpr; /* it tells no plan */
-  const char *option = contradiction(o, &is);
-  if (option == NULL) return same_plan(o, ADD_FPR, &is) ? options_params(o, ADD_FPR).fpr : 0;
+  if (nay_filter_params(f, &is) != NAY_OK) return o->size.fpr; /* it tells no plan */
+  const char *option = contradiction(&o->size, &is);
+  if (option == NULL)
+    return same_plan(&o->size, ADD_FPR, &is) ? size_params(&o->size, o->filter.format, ADD_FPR).fpr
+                                             : 0;
   char fpr[NUMBER_TEXT];
   nay_stats s = {.size = sizeof s};
   nay_filter_stats(f, &s);
@@ -45,50 +56,60 @@ static double add_check_plan(const options *o, const nay_filter *f, const char *
       path, nay_kind_name(is.kind), COUNTED(is.nkeys, "key"), fpr_text(s.fpr_planned, fpr));
 }
 
-static nay_filter *add_create(const options *o, double *fpr) {
-  nay_params p = options_params(o, ADD_FPR);
-  if (filterfile_secret(o, p.key)) p.hash = NAY_HASH_SIPHASH;
+static nay_filter *add_create(const add_options *o, double *fpr) {
+  nay_params p = size_params(&o->size, o->filter.format, ADD_FPR);
+  if (filterfile_secret(o->filter.secret, p.key)) p.hash = NAY_HASH_SIPHASH;
   if (!can_add(p.kind)) {
     die(EXIT_TROUBLE, "a %s filter is static: nay build makes it from all keys",
         nay_kind_name(p.kind));
   }
   *fpr = p.fpr;
-  nay_filter *f = new_filter(o->format, &p);
-  describe_filter(o, f);
+  nay_filter *f = new_filter(o->filter.format, &p);
+  describe_filter(&o->keys, f);
   return f;
 }
 
-static int add_run(options *o) {
+static int add_run(options *common) {
+  add_options *o = (add_options *)common;
   size_t npaths;
-  const char *const *paths = options_key_files(o, 1, &npaths);
+  const char *const *paths = keys_operands(&o->common, &o->keys, 1, &npaths);
   add_check_options(o);
-  const char *out = filterfile_target(o), *path = o->operands[0];
+  const char *out = filterfile_target(&o->common, &o->output), *path = o->common.operands[0];
   bool creates = o->create && access(path, F_OK) != 0; /* locked: no one else makes it now */
   double asked = 0;
-  nay_filter *f = creates ? add_create(o, &asked) : filterfile_open(path, o);
-  if (!creates) described_filter(o, path, f);
+  nay_filter *f = creates ? add_create(o, &asked) : filterfile_open(&o->common, &o->filter, path);
+  if (!creates) described_filter(&o->keys, path, f);
   if (o->create && !creates) asked = add_check_plan(o, f, path);
   unsigned traits;
   const char *kind = filterfile_kind(f, &traits);
   if ((traits & NAY_CAN_ADD) == 0) {
     die(EXIT_TROUBLE, "a %s filter is static: rebuild it from all keys", kind);
   }
-  key_stream *s = stream_open(o, paths, npaths, f);
+  key_stream *s = stream_open(&o->common, &o->keys, paths, npaths, f);
   add_all(f, s);
   uint64_t nkeys = stream_nkeys(s);
   stream_close(s);
   filterfile_save(f, out);
-  int status = filterfile_report_new(o, creates ? "created" : "added to", out, f, nkeys, asked);
+  int status =
+      filterfile_report_new(&o->common, creates ? "created" : "added to", out, f, nkeys, asked);
   nay_filter_free(f);
   return status;
 }
 
-static const option_row add_options[] = {
-    {"create", 0, NULL, OPTION_FLAG, AT(create),
-     "make the filter when the file does not exist: needs -n, takes -t, -p, -b, -M and --max-keys",
-     NULL, 0, NULL},
-    ROW_MAX_KEYS,
-    ROW_TYPE_ADDS("family of a new filter (default auto)"),
+static const option_row add_rows[] = {
+    {"create", 0, NULL, FLAG_AT(add_options, create),
+     .help = "make the filter when the file does not exist: needs -n, takes -t, -p, -b, -M and "
+             "--max-keys"},
+    {"type", 't', "KIND", KIND_ADDS_AT(add_options, size.kind),
+     .help = "family of a new filter (default auto)"},
+    {0},
+};
+static const option_use add_uses[] = {
+    TAKES(add_options, size, SIZE_FAMILY | SIZE_KEYS | SIZE_MAX_KEYS),
+    TAKES(add_options, filter, FILTER_FORMAT | FILTER_SECRET),
+    TAKES(add_options, keys, KEYS_ARGS | KEYS_STYLE),
+    TAKES(add_options, output, OUTPUT_FILE),
+    REPORTS(REPORT_JSON | REPORT_STRICT | REPORT_PROGRESS),
     {0},
 };
 
@@ -96,14 +117,14 @@ const command command_add = {
     .name = "add",
     .alias = "insert",
     .run = add_run,
+    .size = sizeof(add_options),
     .summary = "add keys to a filter, in place",
     .operands = "FILTER [KEYFILE...]",
     .min_operands = 1,
     .max_operands = ANY_NUMBER,
     .changes = 1,
-    .takes = TAKES_FAMILY | TAKES_SIZE | TAKES_FILTER | TAKES_KEY_ARGS | TAKES_KEYS | TAKES_OUTPUT |
-             TAKES_JSON | TAKES_STRICT,
-    .own = add_options,
+    .own = add_rows,
+    .uses = add_uses,
     .about =
         "Adds keys to a filter and replaces its file atomically at the end: a reader, or a crash, "
         "sees the old filter or the new one. Commands that change the same file wait for each "

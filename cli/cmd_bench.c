@@ -14,6 +14,15 @@
 #define BENCH_KIND 9 /* columns of a name */
 #define BENCH_LAYOUT 21
 
+typedef struct bench_options {
+  options common;
+  size_options size;
+  uint64_t kinds;   /* a bit for each, 0: all */
+  uint64_t formats; /* a bit for each of nay_format_at */
+  bool csv, hash;
+  const char *floor;
+} bench_options;
+
 /* A family, or a layout of another system. */
 static const char *bench_name(const nay_format *format, const measurement *m) {
   return format != NULL ? nay_format_name(format) : nay_kind_name(m->plan.kind);
@@ -56,10 +65,10 @@ static void bench_csv(const nay_format *format, const measurement *m) {
            (unsigned long long)m->nabsent, m->build_ns, m->hit_ns, m->miss_ns, m->one_ns);
 }
 
-static void bench_title(const options *o) {
-  if (o->as_csv) {
+static void bench_title(const bench_options *o) {
+  if (o->csv) {
     out_text(MEASURE_CSV "\n");
-  } else if (!o->json) {
+  } else if (!o->common.json) {
     out_text(
         "%s%-*s bits/key       size    build     hit    miss     one   expected  measured "
         "(95%%)%s\n",
@@ -69,13 +78,13 @@ static void bench_title(const options *o) {
 }
 
 /* The lower bound for building from a file on one thread, and the build itself. */
-static int bench_floor(options *o) {
-  options_refuse(o, "format, csv", "bench --floor");
+static int bench_floor(bench_options *o) {
+  options_refuse(&o->common, "format, csv", "bench --floor");
   if ((o->kinds & (o->kinds - 1)) != 0) die(EXIT_TROUBLE, "--floor builds one filter: -t KIND");
-  if (o->kinds != 0) o->kind = (nay_kind)__builtin_ctzll(o->kinds);
-  floor_times t = floor_measure(o, o->floor);
+  if (o->kinds != 0) o->size.kind = (nay_kind)__builtin_ctzll(o->kinds);
+  floor_times t = floor_measure(&o->common, &o->size, o->floor);
   double sum = t.read + t.hash + t.touch;
-  if (o->json) {
+  if (o->common.json) {
     json_begin("nay.bench.floor/1");
     json_count("nkeys", t.nkeys);
     json_real("read_s", t.read);
@@ -93,7 +102,8 @@ static int bench_floor(options *o) {
 }
 
 /* One row; the title stands above the first. */
-static void bench_one(const options *o, const nay_format *format, const nay_params *p, bool *any) {
+static void bench_one(const bench_options *o, const nay_format *format, const nay_params *p,
+                      bool *any) {
   measurement m;
   nay_diag diag = {.what = NULL};
   char why[DIAG_TEXT];
@@ -105,13 +115,13 @@ static void bench_one(const options *o, const nay_format *format, const nay_para
   }
   if (!*any) bench_title(o);
   *any = true;
-  (o->json ? bench_json : o->as_csv ? bench_csv : bench_row)(format, &m);
+  (o->common.json ? bench_json : o->csv ? bench_csv : bench_row)(format, &m);
   out_flush();
 }
 
-static bool bench_kinds(const options *o) {
+static bool bench_kinds(const bench_options *o) {
   bool any = false;
-  nay_params p = options_params(o, 0.01);
+  nay_params p = size_params(&o->size, NULL, 0.01);
   for (int kind = 1; kind < OPTION_VALUES; kind++) {
     if (nay_kind_name((nay_kind)kind) == NULL) continue;
     if (o->kinds != 0 && (o->kinds >> kind & 1) == 0) continue;
@@ -121,22 +131,32 @@ static bool bench_kinds(const options *o) {
   return any;
 }
 
-static bool bench_layouts(const options *o) {
+static bool bench_layouts(const bench_options *o) {
   bool any = false;
   const nay_format *format;
-  nay_params p = layouts_params(o);
-  for (size_t i = 0; (format = options_layout(o, i)) != NULL; i++) bench_one(o, format, &p, &any);
+  if (o->kinds != 0) {
+    die(EXIT_TROUBLE, LAYOUTS_EXCLUDE_KINDS);
+  }
+  nay_params p = layouts_params(&o->size);
+  for (size_t i = 0; (format = layout_at(o->formats, i)) != NULL; i++)
+    bench_one(o, format, &p, &any);
   return any;
 }
 
-static int bench_run(options *o) {
+static int bench_run(options *common) {
+  bench_options *o = (bench_options *)common;
   if (o->floor != NULL && o->hash) die(EXIT_TROUBLE, "--floor and --hash are mutually exclusive");
-  if (o->json && o->as_csv) die(EXIT_TROUBLE, "--json and --csv are mutually exclusive");
+  if (o->common.json && o->csv) die(EXIT_TROUBLE, "--json and --csv are mutually exclusive");
   if (o->floor != NULL) return bench_floor(o);
-  if (o->hash) return hash_bench(o);
-  if (o->nkeys == 0) o->nkeys = BENCH_NKEYS;
+  if (o->hash) {
+    if (o->kinds != 0 || o->formats != 0 || o->size.nbytes != 0 || o->size.fpr != 0) {
+      die(EXIT_TROUBLE, "--hash takes -n, -b and --probes alone");
+    }
+    return hash_bench(&o->size, o->common.json, o->csv);
+  }
+  if (o->size.nkeys == 0) o->size.nkeys = BENCH_NKEYS;
   bool any = o->formats != 0 ? bench_layouts(o) : bench_kinds(o);
-  if (any && !o->json && !o->as_csv) {
+  if (any && !o->common.json && !o->csv) {
     out_text(
         "ns per 16-byte key, hashing included: build, batched probes (present: hit, absent: miss), "
         "\nsingle probes (one, absent); one thread, the fastest of several runs\n");
@@ -144,27 +164,34 @@ static int bench_run(options *o) {
   return any ? EXIT_FOUND : EXIT_TROUBLE;
 }
 
-static const option_row bench_options[] = {
-    {"type", 't', "KIND[,KIND...]", OPTION_KINDS, AT(kinds), "families to measure (default all)",
-     NULL, 0, NULL},
-    ROW_FORMATS(NULL, "measure filters in other systems' layouts instead of the families"),
-    {"csv", 0, NULL, OPTION_FLAG, AT(as_csv), "write a CSV table", NULL, 0, NULL},
-    {"probes", 0, "K", OPTION_COUNT, AT(probes), "probes per key (default: the best for the size)",
-     NULL, 0, NULL},
-    {"hash", 0, NULL, OPTION_FLAG, AT(hash),
-     "time the hashes of all layouts, and one, two and k hashes for each key", NULL, 0, NULL},
-    {"floor", 0, "FILE", OPTION_FILE, AT(floor),
-     "time the steps of building from FILE, each alone, and the whole build", NULL, 0, NULL},
+static const option_row bench_rows[] = {
+    {"type", 't', "KIND[,KIND...]", KINDS_AT(bench_options, kinds),
+     .help = "families to measure (default all)"},
+    {"format", 0, "LAYOUT[,LAYOUT...]|all", FORMATS_AT(bench_options, formats),
+     .help = "measure filters in other systems' layouts instead of the families"},
+    {"csv", 0, NULL, FLAG_AT(bench_options, csv), .help = "write a CSV table"},
+    {"probes", 0, "K", COUNT_AT(bench_options, size.probes),
+     .help = "probes per key (default: the best for the size)"},
+    {"hash", 0, NULL, FLAG_AT(bench_options, hash),
+     .help = "time the hashes of all layouts, and one, two and k hashes for each key"},
+    {"floor", 0, "FILE", FILE_AT(bench_options, floor),
+     .help = "time the steps of building from FILE, each alone, and the whole build"},
+    {0},
+};
+static const option_use bench_uses[] = {
+    TAKES(bench_options, size, SIZE_FAMILY | SIZE_KEYS),
+    REPORTS(REPORT_JSON | REPORT_PROGRESS),
     {0},
 };
 
 const command command_bench = {
     .name = "bench",
     .run = bench_run,
+    .size = sizeof(bench_options),
     .summary = "time the families on this machine and measure their FPR",
     .operands = "",
-    .takes = TAKES_FAMILY | TAKES_SIZE | TAKES_PROGRESS | TAKES_JSON,
-    .own = bench_options,
+    .own = bench_rows,
+    .uses = bench_uses,
     .about =
         "Builds a filter of each family (or of those named by -t) for -n keys (default: a million) "
         "and times adds and probes. Then it probes as many absent keys and compares the measured "

@@ -5,6 +5,16 @@
 #include "numbers.h"
 #include "outfile.h"
 
+typedef struct build_options {
+  options common;
+  size_options size;
+  filter_options filter;
+  keys_options keys;
+  output_options output;
+  bool store_key;
+  const char *meta;
+} build_options;
+
 /* A filter planned for zero keys is overfilled by the first add. */
 static void build_warn_empty(const nay_filter *f) {
   if ((nay_kind_traits(nay_filter_kind(f)) & NAY_CAN_ADD) == 0) return;
@@ -23,55 +33,62 @@ static int build_warn_window(const options *o, const nay_filter *f, uint64_t nke
   return o->strict ? EXIT_OVERFILLED : status;
 }
 
-static int build_run(options *o) {
-  const char *out = o->out != NULL ? o->out : "-";
-  outfile_may_write(out, o->force);
-  nay_params p = options_params(o, 0.01);
-  if (filterfile_secret(o, p.key)) p.hash = NAY_HASH_SIPHASH;
-  if (o->secret != NULL && o->seed != NULL) {
+static int build_run(options *common) {
+  build_options *o = (build_options *)common;
+  const char *out = o->output.path != NULL ? o->output.path : "-";
+  outfile_may_write(out, o->output.force);
+  nay_params p = size_params(&o->size, o->filter.format, 0.01);
+  if (filterfile_secret(o->filter.secret, p.key)) p.hash = NAY_HASH_SIPHASH;
+  if (o->filter.secret != NULL && o->size.seed != NULL) {
     die(EXIT_TROUBLE, "--seed is for the hash without a key: --secret excludes it");
   }
-  if (o->store_key && o->secret == NULL) die(EXIT_TROUBLE, "--store-key needs --secret");
+  if (o->store_key && o->filter.secret == NULL) die(EXIT_TROUBLE, "--store-key needs --secret");
   if (o->store_key) p.flags |= NAY_STORE_KEY;
   uint64_t nkeys;
   size_t npaths;
-  const char *const *paths = options_key_files(o, 0, &npaths);
-  nay_filter *f = make_filter(o, o->format, &p, paths, npaths, &nkeys);
-  describe_filter(o, f);
+  const char *const *paths = keys_operands(&o->common, &o->keys, 0, &npaths);
+  nay_filter *f = make_filter(&o->common, &o->keys, o->filter.format, &p, paths, npaths, &nkeys);
+  describe_filter(&o->keys, f);
   if (o->meta != NULL) {
-    if (o->format != NULL) die(EXIT_TROUBLE, "--meta: only native files store notes");
+    if (o->filter.format != NULL) die(EXIT_TROUBLE, "--meta: only native files store notes");
     if (nay_filter_set_meta(f, o->meta, __builtin_strlen(o->meta)) != NAY_OK) {
       die(EXIT_TROUBLE, "cannot store --meta");
     }
   }
   filterfile_save(f, out);
-  int status = filterfile_report_new(o, "built", out, f, nkeys, p.fpr);
-  status = build_warn_window(o, f, nkeys, status);
-  if (nkeys == 0 && o->nkeys == 0) build_warn_empty(f);
+  int status = filterfile_report_new(&o->common, "built", out, f, nkeys, p.fpr);
+  status = build_warn_window(&o->common, f, nkeys, status);
+  if (nkeys == 0 && o->size.nkeys == 0) build_warn_empty(f);
   nay_filter_free(f);
   return status;
 }
 
-static const option_row build_options[] = {
-    {"seed", 0, "N|random", OPTION_TEXT, AT(seed), "seed of the hash (default 0)", NULL, 0, NULL},
-    ROW_MAX_KEYS,
-    {"store-key", 0, NULL, OPTION_FLAG, AT(store_key),
-     "store the secret key in the file, which then opens without --secret", NULL, 0, NULL},
-    {"meta", 0, "TEXT", OPTION_TEXT, AT(meta), "store a note in the file; nay info shows it", NULL,
-     0, NULL},
+static const option_row build_rows[] = {
+    {"store-key", 0, NULL, FLAG_AT(build_options, store_key),
+     .help = "store the secret key in the file, which then opens without --secret"},
+    {"meta", 0, "TEXT", TEXT_AT(build_options, meta),
+     .help = "store a note in the file; nay info shows it"},
+    {0},
+};
+static const option_use build_uses[] = {
+    TAKES(build_options, size, SIZE_FAMILY | SIZE_KEYS | SIZE_SHAPE | SIZE_MAX_KEYS | SIZE_SEED),
+    TAKES(build_options, filter, FILTER_FORMAT | FILTER_SECRET),
+    TAKES(build_options, keys, KEYS_ARGS | KEYS_STYLE),
+    TAKES(build_options, output, OUTPUT_FILE),
+    REPORTS(REPORT_JSON | REPORT_STRICT | REPORT_PROGRESS),
     {0},
 };
 
 const command command_build = {
     .name = "build",
     .run = build_run,
+    .size = sizeof(build_options),
     .summary = "build a filter from keys",
     .operands = "[KEYFILE...]",
     .max_operands = ANY_NUMBER,
     .to_stdout = true,
-    .takes = TAKES_FAMILY | TAKES_SIZE | TAKES_SHAPE | TAKES_FILTER | TAKES_KEY_ARGS | TAKES_KEYS |
-             TAKES_OUTPUT | TAKES_JSON | TAKES_STRICT,
-    .own = build_options,
+    .own = build_rows,
+    .uses = build_uses,
     .about =
         "Reads keys (lines by default) from the files or from standard input and writes a filter "
         "of them to the file named by -o, or to standard output. The file appears atomically at "

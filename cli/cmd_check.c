@@ -14,8 +14,17 @@
 
 #define CHECK_FILTERS 64
 
+typedef struct check_options {
+  options common;
+  filter_options filter;
+  keys_options keys;
+  select_options select;
+  bool invert, annotate;
+  bool any, all, which; /* the operands are filters */
+} check_options;
+
 typedef struct check {
-  const options *o;
+  const check_options *o;
   const char *const *names;
   nay_filter **filters; /* NULL: it is the table */
   table_file *tables;
@@ -63,8 +72,8 @@ static void check_select(const check *c, const key_batch *b, uint64_t *bitmap) {
 /* ---- printing ---- */
 
 /* The records as they came, and nothing else. */
-static bool check_prints_records(const options *o) {
-  return !o->quiet && !o->count && !o->json && !o->annotate && !o->which;
+static bool check_prints_records(const check_options *o) {
+  return !o->common.quiet && !o->select.count && !o->common.json && !o->annotate && !o->which;
 }
 
 /* With -a every key of the first n; without it JSON has the selected keys, as plain output has. */
@@ -74,7 +83,7 @@ static void check_annotated(const check *c, const key_batch *b, const uint64_t *
     if (!selected && !c->o->annotate) continue;
     size_t len;
     const uint8_t *record = batch_record(b, i, &len);
-    if (c->o->json) {
+    if (c->o->common.json) {
       json_open(NULL, '{');
       selection_json_key(b, i);
       json_bool("maybe", maybe);
@@ -95,7 +104,7 @@ static void check_which_key(const check *c, const key_batch *b, const check_bitm
                             size_t i) {
   size_t len;
   const uint8_t *record = batch_record(b, i, &len);
-  if (c->o->json) {
+  if (c->o->common.json) {
     json_open(NULL, '{');
     selection_json_key(b, i);
     json_open("filters", '[');
@@ -106,13 +115,13 @@ static void check_which_key(const check *c, const key_batch *b, const check_bitm
   const char *before = "\t";
   for (size_t f = 0; f < c->nfilters; f++) {
     if (!is_selected(maps[f], i)) continue;
-    if (c->o->json) json_text(NULL, c->names[f]);
-    if (!c->o->json) out_text("%s%s", before, c->names[f]);
+    if (c->o->common.json) json_text(NULL, c->names[f]);
+    if (!c->o->common.json) out_text("%s%s", before, c->names[f]);
     before = ",";
   }
-  if (c->o->json) json_close();
-  if (c->o->json) json_end();
-  if (!c->o->json) out_text("\n");
+  if (c->o->common.json) json_close();
+  if (c->o->common.json) json_end();
+  if (!c->o->common.json) out_text("\n");
 }
 
 static void check_which(check *c, key_stream *s, const key_batch *b) {
@@ -123,7 +132,7 @@ static void check_which(check *c, key_stream *s, const key_batch *b) {
     for (size_t w = 0; w < (b->n + 63) / 64; w++) any[w] |= maps[f][w];
   }
   size_t n = selection_take(&c->selection, s, b, any);
-  for (size_t i = 0; i < n && !c->o->quiet; i++) {
+  for (size_t i = 0; i < n && !c->o->common.quiet; i++) {
     if (is_selected(any, i)) check_which_key(c, b, (const check_bitmap *)maps, i);
   }
 }
@@ -140,7 +149,7 @@ static void check_batch(check *c, key_stream *s, const key_batch *b) {
   size_t n = selection_take(&c->selection, s, b, bitmap);
   if (records) {
     selection_print(&c->selection, b, bitmap);
-  } else if (!c->o->quiet && !c->o->count) {
+  } else if (!c->o->common.quiet && !c->o->select.count) {
     check_annotated(c, b, bitmap, n);
   }
 }
@@ -155,14 +164,16 @@ static const char *check_states(const check *c, size_t f) {
   return info.key;
 }
 
-static void check_open(check *c, options *o) {
+static void check_open(check *c, check_options *o) {
   for (size_t f = 0; f < c->nfilters; f++) {
     c->tables[f] = (table_file){.is_table = false};
     c->filters[f] = NULL;
-    if (c->o->format == NULL) c->tables[f] = tablefile_open(c->names[f], c->o->table_format);
-    if (!c->tables[f].is_table) c->filters[f] = filterfile_open(c->names[f], c->o);
+    if (c->o->filter.format == NULL)
+      c->tables[f] = tablefile_open(c->names[f], c->o->filter.table_format);
+    if (!c->tables[f].is_table)
+      c->filters[f] = filterfile_open(&c->o->common, &c->o->filter, c->names[f]);
     c->shares_hash[f] = filters_hash_alike(c->filters[0], c->filters[f]);
-    described_by(o, c->names[f], check_states(c, f));
+    described_by(&o->keys, c->names[f], check_states(c, f));
   }
 }
 
@@ -174,13 +185,13 @@ static int check_promises(const check *c) {
     const char *caveat = nay_format_caveat(c->filters[f]);
     if (caveat != NULL) message_error("warning: %s: %s", c->names[f], caveat);
     promise p = promise_judge(c->filters[f], 0);
-    status = promise_tell(c->o, c->names[f], &p, NULL, status);
+    status = promise_tell(&c->o->common, c->names[f], &p, NULL, status);
   }
   return status;
 }
 
 static void check_count(const check *c) {
-  if (!c->o->json) {
+  if (!c->o->common.json) {
     out_text("%llu\n", (unsigned long long)c->selection.nselected);
     return;
   }
@@ -195,34 +206,35 @@ static void check_count(const check *c) {
   json_end();
 }
 
-static void check_options_agree(const options *o, bool many) {
+static void check_options_agree(const check_options *o, bool many) {
   if (o->any + o->all + o->which > 1)
     die(EXIT_TROUBLE, "--any, --all and --which are mutually exclusive");
-  if (o->which && (o->invert || o->annotate || o->count)) {
+  if (o->which && (o->invert || o->annotate || o->select.count)) {
     die(EXIT_TROUBLE, "--which has its own output: it excludes -v, -c and -a");
   }
-  if (o->noperands > CHECK_FILTERS && many) die(EXIT_TROUBLE, "at most %d filters", CHECK_FILTERS);
+  if (o->common.noperands > CHECK_FILTERS && many)
+    die(EXIT_TROUBLE, "at most %d filters", CHECK_FILTERS);
 }
 
 /* The files to read keys from: --keys, or the operands after the filters. */
-static const char *const *check_key_files(const options *o, size_t nfilters, size_t *n) {
-  const char *const *paths = options_key_files(o, (int)nfilters, n);
-  if (o->key_files.n == 0) return paths;
+static const char *const *check_key_files(const check_options *o, size_t nfilters, size_t *n) {
+  const char *const *paths = keys_operands(&o->common, &o->keys, (int)nfilters, n);
+  if (o->keys.files.n == 0) return paths;
   if (*n > 0) die(EXIT_TROUBLE, "--keys and key files as operands are mutually exclusive");
   if (o->keys.args.n > 0) die(EXIT_TROUBLE, "--keys and -e are mutually exclusive");
-  *n = o->key_files.n;
-  return (const char *const *)o->key_files.at;
+  *n = o->keys.files.n;
+  return (const char *const *)o->keys.files.at;
 }
 
 /* As in grep a --max-count of 0 reads nothing. Returns the exit status of the key files. */
 static int check_keys(check *c, const char *const *paths, size_t npaths) {
-  bool counts = selection_counts(c->o) && !c->o->quiet;
-  if (c->o->max_count == 0) {
+  bool counts = selection_counts(&c->o->common, &c->o->select) && !c->o->common.quiet;
+  if (c->o->select.max_count == 0) {
     if (counts) check_count(c);
     out_flush();
     return EXIT_FOUND;
   }
-  key_stream *s = stream_open(c->o, paths, npaths, c->filters[0]);
+  key_stream *s = stream_open(&c->o->common, &c->o->keys, paths, npaths, c->filters[0]);
   stream_skip_bad_files(s);
   for (key_batch *b; !selection_done(&c->selection) && (b = stream_next(s)) != NULL;) {
     check_batch(c, s, b);
@@ -235,19 +247,20 @@ static int check_keys(check *c, const char *const *paths, size_t npaths) {
   return selection_done(&c->selection) ? EXIT_FOUND : status; /* -q and a hit: as grep */
 }
 
-static int check_run(options *o) {
+static int check_run(options *common) {
+  check_options *o = (check_options *)common;
   bool many = o->any || o->all || o->which;
   check_options_agree(o, many);
   nay_filter *filters[CHECK_FILTERS];
   table_file tables[CHECK_FILTERS];
   bool shares_hash[CHECK_FILTERS];
   check c = {.o = o,
-             .names = (const char *const *)o->operands,
+             .names = (const char *const *)o->common.operands,
              .filters = filters,
              .tables = tables,
-             .nfilters = many ? (size_t)o->noperands : 1,
+             .nfilters = many ? (size_t)o->common.noperands : 1,
              .shares_hash = shares_hash,
-             .selection = selection_begin(o)};
+             .selection = selection_begin(&o->common, &o->select, &o->keys)};
   size_t npaths;
   const char *const *paths = check_key_files(o, c.nfilters, &npaths);
   check_open(&c, o);
@@ -260,19 +273,26 @@ static int check_run(options *o) {
   return status;
 }
 
-static const option_row check_options[] = {
-    ROW_INVERT("select the keys that are certainly absent (nay) instead of the maybes", NULL),
-    {"quiet", 'q', NULL, OPTION_FLAG, AT(quiet),
-     "print nothing; the first selected key decides the exit status", NULL, 0, NULL},
-    {"annotate", 'a', NULL, OPTION_FLAG, AT(annotate),
-     "print every key, preceded by \"maybe\" or \"nay\" and a tab", NULL, 0, NULL},
-    {"any", 0, NULL, OPTION_FLAG, AT(any),
-     "all operands are filters: select keys that at least one may contain", NULL, 0, NULL},
-    {"all", 0, NULL, OPTION_FLAG, AT(all),
-     "all operands are filters: select keys that every one may contain", NULL, 0, NULL},
-    {"which", 0, NULL, OPTION_FLAG, AT(which),
-     "all operands are filters: print each key with the filters that may contain it", NULL, 0,
-     NULL},
+static const option_row check_rows[] = {
+    {"invert-match", 'v', NULL, FLAG_AT(check_options, invert),
+     .help = "select the keys that are certainly absent (nay) instead of the maybes"},
+    {"quiet", 'q', NULL, FLAG_AT(check_options, common.quiet),
+     .help = "print nothing; the first selected key decides the exit status"},
+    {"annotate", 'a', NULL, FLAG_AT(check_options, annotate),
+     .help = "print every key, preceded by \"maybe\" or \"nay\" and a tab"},
+    {"any", 0, NULL, FLAG_AT(check_options, any),
+     .help = "all operands are filters: select keys that at least one may contain"},
+    {"all", 0, NULL, FLAG_AT(check_options, all),
+     .help = "all operands are filters: select keys that every one may contain"},
+    {"which", 0, NULL, FLAG_AT(check_options, which),
+     .help = "all operands are filters: print each key with the filters that may contain it"},
+    {0},
+};
+static const option_use check_uses[] = {
+    TAKES(check_options, filter, FILTER_FILE_FORMAT | FILTER_SECRET),
+    TAKES(check_options, select, SELECT_COUNT | SELECT_MAX_COUNT),
+    TAKES(check_options, keys, KEYS_FILES | KEYS_ARGS | KEYS_LINE_NUMBER | KEYS_STYLE),
+    REPORTS(REPORT_JSON | REPORT_STRICT | REPORT_PROGRESS),
     {0},
 };
 
@@ -280,13 +300,13 @@ const command command_check = {
     .name = "check",
     .alias = "query",
     .run = check_run,
+    .size = sizeof(check_options),
     .summary = "print the keys that a filter may contain, or with -v those it does not",
     .operands = "FILTER [KEYFILE...]",
     .min_operands = 1,
     .max_operands = ANY_NUMBER,
-    .takes = TAKES_TABLES | TAKES_FILTER | TAKES_COUNT | TAKES_SELECT | TAKES_KEY_ARGS |
-             TAKES_KEY_FILES | TAKES_KEYS | TAKES_JSON | TAKES_STRICT,
-    .own = check_options,
+    .own = check_rows,
+    .uses = check_uses,
     .about =
         "A grep-like command: prints the keys that the filter may contain, unchanged, and drops "
         "the others. A key that was added is always printed; other keys are printed at the "

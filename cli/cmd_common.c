@@ -6,12 +6,12 @@ static int common_run(options *o) { return compare_run(o, true); }
 const command command_common = {
     .name = "common",
     .run = common_run,
+    .size = sizeof(compare_options),
     .summary = "print the keys of B that are also in A",
     .operands = "A B",
     .min_operands = 2,
     .max_operands = 2,
-    .takes = TAKES_FAMILY | TAKES_SIZE | TAKES_COUNT | TAKES_SELECT | TAKES_KEYS | TAKES_JSON |
-             TAKES_STRICT,
+    .uses = compare_uses,
     .about =
         "Builds a filter of A and prints the keys of B for which it answers maybe, in order. "
         "Every common key is printed. With probability -p (default one in a million) a key that "

@@ -7,6 +7,14 @@
 #include "maker.h"
 #include "outfile.h"
 
+typedef struct convert_options {
+  options common;
+  filter_options filter;
+  keys_options keys;
+  output_options output;
+  const nay_format *to;
+} convert_options;
+
 /* Layouts with the same hash may still place bits differently: only the library knows. */
 static bool convert_bytes(const nay_format *to, const nay_filter *f, const char *out) {
   size_t size = nay_format_encoded_size(to, f), len = 0;
@@ -26,7 +34,7 @@ static bool convert_bytes(const nay_format *to, const nay_filter *f, const char 
  * Takes hash, seed and secret key of the old filter, so that a keyed filter stays keyed. A static
  * filter has no nay_params: its secret comes from the options.
  */
-static void convert_hash(const options *o, const nay_filter *f, nay_params *p) {
+static void convert_hash(const convert_options *o, const nay_filter *f, nay_params *p) {
   nay_params old = {.size = sizeof old};
   nay_stats s = {.size = sizeof s};
   nay_filter_stats(f, &s);
@@ -37,7 +45,8 @@ static void convert_hash(const options *o, const nay_filter *f, nay_params *p) {
     memcpy(p->key, old.key, sizeof p->key);
   } else if (s.hash == NAY_HASH_SIPHASH) {
     p->hash = s.hash;
-    if (!filterfile_secret(o, p->key)) die(EXIT_TROUBLE, "a keyed filter: give its --secret");
+    if (!filterfile_secret(o->filter.secret, p->key))
+      die(EXIT_TROUBLE, "a keyed filter: give its --secret");
   }
 }
 
@@ -50,7 +59,7 @@ static nay_kind convert_kind(const nay_filter *f) {
 }
 
 /* The old number of bits per key, in the terms of the new layout; the keys are yet to be read. */
-static nay_params convert_params(const options *o, const nay_filter *f) {
+static nay_params convert_params(const convert_options *o, const nay_filter *f) {
   nay_stats s = {.size = sizeof s};
   nay_filter_stats(f, &s);
   nay_params p = {.size = sizeof p};
@@ -67,9 +76,9 @@ static nay_params convert_params(const options *o, const nay_filter *f) {
 }
 
 /* The filter is unchanged, in another layout. */
-static void convert_report(const options *o, const nay_filter *f, const char *out,
+static void convert_report(const convert_options *o, const nay_filter *f, const char *out,
                            const promise *p) {
-  if (!o->json) {
+  if (!o->common.json) {
     message("wrote %s as %s", out, nay_format_name(o->to));
     return;
   }
@@ -92,25 +101,26 @@ static void convert_note(const nay_filter *from, nay_filter *made, const nay_for
   message("the note of the filter is not kept: only native files store notes");
 }
 
-static int convert_run(options *o) {
+static int convert_run(options *common) {
+  convert_options *o = (convert_options *)common;
   if (o->to == NULL) die(EXIT_TROUBLE, "give the layout to write: --to NAME");
-  const char *out = o->out != NULL ? o->out : "-", *in = o->operands[0];
-  outfile_may_write(out, o->force);
+  const char *out = o->output.path != NULL ? o->output.path : "-", *in = o->common.operands[0];
+  outfile_may_write(out, o->output.force);
   outfile_lock(out);
-  nay_filter *f = filterfile_open(in, o);
+  nay_filter *f = filterfile_open(&o->common, &o->filter, in);
   const nay_format *from = nay_format_of(f);
   nay_stats s = {.size = sizeof s};
   nay_filter_stats(f, &s);
-  if (o->key_files.n > 0 || o->keys.type_given) described_filter(o, in, f);
-  if (o->key_files.n == 0 && convert_bytes(o->to, f, out)) {
+  if (o->keys.files.n > 0 || o->keys.type_given) described_filter(&o->keys, in, f);
+  if (o->keys.files.n == 0 && convert_bytes(o->to, f, out)) {
     promise p = promise_judge(f, 0);
     convert_note(f, NULL, o->to);
     if (from != o->to) describe_not(nay_filter_key(f), nay_format_name(o->to));
     convert_report(o, f, out, &p);
     nay_filter_free(f);
-    return promise_tell(o, out, &p, NULL, EXIT_FOUND);
+    return promise_tell(&o->common, out, &p, NULL, EXIT_FOUND);
   }
-  if (o->key_files.n == 0) {
+  if (o->keys.files.n == 0) {
     die(EXIT_TROUBLE,
         "cannot convert %s (%s, hash %s) to %s, which uses another hash; "
         "it can be rebuilt from the keys: --keys FILE",
@@ -118,32 +128,41 @@ static int convert_run(options *o) {
   }
   nay_params p = convert_params(o, f);
   uint64_t nkeys;
-  nay_filter *made = make_filter(o, o->to, &p, o->key_files.at, o->key_files.n, &nkeys);
+  nay_filter *made =
+      make_filter(&o->common, &o->keys, o->to, &p, o->keys.files.at, o->keys.files.n, &nkeys);
   convert_note(f, made, o->to);
-  describe_filter(o, made);
+  describe_filter(&o->keys, made);
   filterfile_save(made, out);
-  int status = filterfile_report(o, "rebuilt as", out, made, nkeys, 0);
+  int status = filterfile_report(&o->common, "rebuilt as", out, made, nkeys, 0);
   nay_filter_free(made);
   nay_filter_free(f);
   return status;
 }
 
-static const option_row convert_options[] = {
-    {"to", 0, "NAME", OPTION_FORMAT, AT(to), "layout to write", NULL, 0, NULL},
+static const option_row convert_rows[] = {
+    {"to", 0, "NAME", FORMAT_AT(convert_options, to), .help = "layout to write"},
+    {0},
+};
+static const option_use convert_uses[] = {
+    TAKES(convert_options, filter, FILTER_FORMAT | FILTER_SECRET),
+    TAKES(convert_options, keys, KEYS_FILES | KEYS_STYLE),
+    TAKES(convert_options, output, OUTPUT_FILE),
+    REPORTS(REPORT_JSON | REPORT_STRICT | REPORT_PROGRESS),
     {0},
 };
 
 const command command_convert = {
     .name = "convert",
     .run = convert_run,
+    .size = sizeof(convert_options),
     .summary = "rewrite a filter in another layout",
     .operands = "--to NAME FILTER -o FILE",
     .min_operands = 1,
     .max_operands = 1,
     .changes = 1,
     .to_stdout = true,
-    .takes = TAKES_FILTER | TAKES_KEY_FILES | TAKES_KEYS | TAKES_OUTPUT | TAKES_JSON | TAKES_STRICT,
-    .own = convert_options,
+    .own = convert_rows,
+    .uses = convert_uses,
     .about =
         "A filter stores hashes, not keys. It can be rewritten only if the other layout uses the "
         "same hash in the same way. Most systems have a hash of their own; the command then says "

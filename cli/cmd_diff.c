@@ -6,12 +6,12 @@ static int diff_run(options *o) { return compare_run(o, false); }
 const command command_diff = {
     .name = "diff",
     .run = diff_run,
+    .size = sizeof(compare_options),
     .summary = "print the keys of B that are not in A",
     .operands = "A B",
     .min_operands = 2,
     .max_operands = 2,
-    .takes = TAKES_FAMILY | TAKES_SIZE | TAKES_COUNT | TAKES_SELECT | TAKES_KEYS | TAKES_JSON |
-             TAKES_STRICT,
+    .uses = compare_uses,
     .about =
         "Builds a filter of A and prints the keys of B for which it answers nay, in order, "
         "without sorting; only the filter is kept in memory. Every printed key is certainly not "

@@ -13,8 +13,14 @@
 #include "stream.h"
 #include "tablefile.h"
 
+typedef struct explain_options {
+  options common;
+  filter_options filter;
+  keys_options keys;
+} explain_options;
+
 typedef struct explain {
-  const options *o;
+  const explain_options *o;
   explain_subject subject;
   explained_key *keys; /* with --keys: those that wait */
   size_t nkeys;
@@ -24,8 +30,8 @@ typedef struct explain {
 
 static void explain_show(explain *e, const explained_key *k, const members *m) {
   e->found = e->found || k->maybe;
-  if (e->o->quiet) return;
-  if (e->o->json) {
+  if (e->o->common.quiet) return;
+  if (e->o->common.json) {
     explain_json(k, &e->subject, m);
     return;
   }
@@ -39,10 +45,10 @@ static void explain_wait(explain *e, explained_key k) {
 }
 
 /* The keys in question; returns the exit status of their files. */
-static int explain_ask(explain *e, const options *o, bool waits) {
-  key_stream *s = stream_open(o, NULL, 0, NULL);
+static int explain_ask(explain *e, const keys_options *keys, bool waits) {
+  key_stream *s = stream_open(&e->o->common, keys, NULL, 0, NULL);
   stream_skip_bad_files(s);
-  for (key_batch *b; (b = stream_next(s)) != NULL && !(e->o->quiet && e->found);) {
+  for (key_batch *b; (b = stream_next(s)) != NULL && !(e->o->common.quiet && e->found);) {
     for (size_t i = 0; i < b->n; i++) {
       size_t len;
       const uint8_t *text = batch_text(b, i, &len);
@@ -62,9 +68,10 @@ static int explain_ask(explain *e, const options *o, bool waits) {
 }
 
 /* The keys of --keys, over the steps of those that wait. */
-static members *explain_members(const explain *e, const options *o) {
+static members *explain_members(const explain *e, const keys_options *keys) {
   members *m = members_new(e->keys, e->nkeys);
-  key_stream *s = stream_open(o, (const char *const *)o->key_files.at, o->key_files.n, NULL);
+  key_stream *s =
+      stream_open(&e->o->common, keys, (const char *const *)keys->files.at, keys->files.n, NULL);
   for (key_batch *b; (b = stream_next(s)) != NULL;) {
     for (size_t i = 0; i < b->n; i++) {
       size_t len;
@@ -78,12 +85,13 @@ static members *explain_members(const explain *e, const options *o) {
 
 /* Arguments are keys as they stand; how files are read is for those of --keys. */
 static int explain_with_members(explain *e) {
-  options questions = *e->o, files = *e->o;
-  if (e->o->keys.args.n == 0) {
+  const keys_options *keys = &e->o->keys;
+  keys_options questions = {.type = keys->type, .args = keys->args, .threads = keys->threads};
+  keys_options files = *keys;
+  if (keys->args.n == 0) {
     die(EXIT_TROUBLE, "--keys: give the keys to explain as operands or with -e");
   }
-  questions.keys = (key_style){.type = e->o->keys.type, .args = e->o->keys.args};
-  files.keys.args = (text_list){.n = 0};
+  files.args = (text_list){.n = 0};
   int status = explain_ask(e, &questions, true);
   members *m = explain_members(e, &files);
   for (size_t i = 0; i < e->nkeys; i++) {
@@ -95,56 +103,64 @@ static int explain_with_members(explain *e) {
   return status;
 }
 
-static int explain_run(options *o) {
-  const char *path = o->operands[0];
+static int explain_run(options *common) {
+  explain_options *o = (explain_options *)common;
+  const char *path = o->common.operands[0];
   size_t nkeys;
-  (void)options_key_files(o, 1, &nkeys); /* operands or -e, as in nay check */
-  if (nkeys + o->keys.args.n > 0 && o->keys.null && o->key_files.n == 0) {
+  (void)keys_operands(&o->common, &o->keys, 1, &nkeys); /* operands or -e, as in nay check */
+  if (nkeys + o->keys.args.n > 0 && o->keys.null && o->keys.files.n == 0) {
     die(EXIT_TROUBLE, "-0 is for keys in files; here each argument is a key as it stands");
   }
-  for (int i = 1; i < o->noperands; i++) options_append(&o->keys.args, o->operands[i]);
+  for (int i = 1; i < o->common.noperands; i++)
+    options_append(&o->keys.args, o->common.operands[i]);
   table_file table = {.is_table = false};
   nay_filter *filter = NULL;
-  if (o->format == NULL) table = tablefile_open(path, o->table_format);
-  if (!table.is_table) filter = filterfile_open(path, o);
+  if (o->filter.format == NULL) table = tablefile_open(path, o->filter.table_format);
+  if (!table.is_table) filter = filterfile_open(&o->common, &o->filter, path);
   nay_table_filters_info info = {.size = sizeof info};
   if (filter == NULL) nay_table_filters_describe(table.table, &info);
-  described_by(o, path, filter != NULL ? filter_states(filter) : info.key);
+  described_by(&o->keys, path, filter != NULL ? filter_states(filter) : info.key);
   explain e = {.o = o, .subject = {.filter = filter, .table = table.table}};
   promise p = {.fpr = 0};
   if (filter != NULL) {
     p = promise_judge(filter, 0);
     e.subject.promise = &p;
   }
-  int reading = o->key_files.n > 0 ? explain_with_members(&e) : explain_ask(&e, o, false);
+  int reading = o->keys.files.n > 0 ? explain_with_members(&e) : explain_ask(&e, &o->keys, false);
   out_flush();
   int status = e.found ? EXIT_FOUND : EXIT_NONE;
-  if (filter != NULL) status = promise_tell(o, path, &p, NULL, status); /* as nay check */
-  if (!(o->quiet && e.found)) status = exit_worse(status, reading);
+  if (filter != NULL) status = promise_tell(&o->common, path, &p, NULL, status); /* as nay check */
+  if (!(o->common.quiet && e.found)) status = exit_worse(status, reading);
   nay_filter_free(filter);
   tablefile_close(&table);
   return status;
 }
 
-static const option_row explain_options[] = {
-    {"keys", 0, "FILE", OPTION_FILES, AT(key_files),
-     "read the keys that the filter was made of from FILE, and say which of them set each bit, or "
-     "share a slot; may be repeated",
-     NULL, 0, NULL},
-    {"quiet", 'q', NULL, OPTION_FLAG, AT(quiet),
-     "print nothing; the first key that is a maybe decides the exit status", NULL, 0, NULL},
+static const option_row explain_rows[] = {
+    {"keys", 0, "FILE", FILES_AT(explain_options, keys.files),
+     .help = "read the keys that the filter was made of from FILE, and say which of them set each "
+             "bit, or share a slot; may be repeated"},
+    {"quiet", 'q', NULL, FLAG_AT(explain_options, common.quiet),
+     .help = "print nothing; the first key that is a maybe decides the exit status"},
+    {0},
+};
+static const option_use explain_uses[] = {
+    TAKES(explain_options, filter, FILTER_FILE_FORMAT | FILTER_SECRET),
+    TAKES(explain_options, keys, KEYS_ARGS | KEYS_STYLE),
+    REPORTS(REPORT_JSON | REPORT_STRICT | REPORT_PROGRESS),
     {0},
 };
 
 const command command_explain = {
     .name = "explain",
     .run = explain_run,
+    .size = sizeof(explain_options),
     .summary = "say why a filter answers nay or maybe: the bits it reads, and who set them",
     .operands = "FILTER [KEY...]",
     .min_operands = 1,
     .max_operands = ANY_NUMBER,
-    .takes = TAKES_TABLES | TAKES_FILTER | TAKES_KEY_ARGS | TAKES_KEYS | TAKES_JSON | TAKES_STRICT,
-    .own = explain_options,
+    .own = explain_rows,
+    .uses = explain_uses,
     .about =
         "For each key: the answer, its hash, every bit, slot or fingerprint that decides the "
         "answer, "

@@ -11,6 +11,13 @@
 #include "outfile.h"
 #include "tablefile.h"
 
+typedef struct extract_options {
+  options common;
+  output_options output;
+  const char *table_format;
+  bool list;
+} extract_options;
+
 static const char *extract_format(const nay_table_filters_entry *f) {
   return f->format != NULL ? nay_format_name(f->format) : "unknown";
 }
@@ -55,9 +62,9 @@ static bool is_directory(const char *path) {
  * no place for it. A filter of prefixes does not have the keys. Returns the bytes written.
  */
 static uint64_t extract_save(const nay_table_filters_entry *f, const char *key, const char *path,
-                             const options *o) {
+                             const extract_options *o) {
   bool described = key != NULL && !nay_key_description_same(key, "text") && !f->of_prefixes;
-  outfile_may_write(path, o->force);
+  outfile_may_write(path, o->output.force);
   if (!described || strcmp(extract_format(f), "nay") != 0) {
     outfile_save(f->bytes, f->len, path);
     if (described) describe_not(key, extract_format(f));
@@ -69,7 +76,7 @@ static uint64_t extract_save(const nay_table_filters_entry *f, const char *key, 
   nay_status status = nay_filter_decode(f->bytes, f->len, NULL, &diag, &filter);
   if (status == NAY_OK) status = nay_filter_set_key(filter, key);
   if (status != NAY_OK) {
-    die(exit_of(status), "%s: its keys are of type %s: %s", o->operands[0], key,
+    die(exit_of(status), "%s: its keys are of type %s: %s", o->common.operands[0], key,
         diag_text(status, &diag, why));
   }
   filterfile_save(filter, path);
@@ -79,59 +86,62 @@ static uint64_t extract_save(const nay_table_filters_entry *f, const char *key, 
 }
 
 /* One file for each filter that has bytes: DIRECTORY/0007.rocksdb-bloom. */
-static uint64_t extract_all(const nay_table_filters *t, const char *key, const options *o) {
+static uint64_t extract_all(const nay_table_filters *t, const char *key, const extract_options *o) {
   nay_table_filters_entry f = {.size = sizeof f};
   uint64_t written = 0;
-  if (mkdir(o->out, 0777) != 0 && errno != EEXIST) {
-    die(EXIT_TROUBLE, "cannot create the directory %s: %s", o->out, strerror(errno));
+  if (mkdir(o->output.path, 0777) != 0 && errno != EEXIST) {
+    die(EXIT_TROUBLE, "cannot create the directory %s: %s", o->output.path, strerror(errno));
   }
   for (uint64_t i = 0; nay_table_filters_at(t, i, &f) == NAY_OK; i++) {
     char path[4096];
     if (f.len == 0) continue;
-    int n = snprintf(path, sizeof path, "%s/%04llu.%s", o->out, (unsigned long long)i,
+    int n = snprintf(path, sizeof path, "%s/%04llu.%s", o->output.path, (unsigned long long)i,
                      extract_format(&f));
-    if (n < 0 || (size_t)n >= sizeof path) die(EXIT_TROUBLE, "%s: the path is too long", o->out);
+    if (n < 0 || (size_t)n >= sizeof path)
+      die(EXIT_TROUBLE, "%s: the path is too long", o->output.path);
     (void)extract_save(&f, key, path, o);
     written++;
   }
   return written;
 }
 
-static void extract_json(const options *o, uint64_t written) {
+static void extract_json(const extract_options *o, uint64_t written) {
   json_begin("nay.extract/1");
-  json_text("table", o->operands[0]);
-  json_text("file", o->out);
+  json_text("table", o->common.operands[0]);
+  json_text("file", o->output.path);
   json_count("nwritten", written);
   json_end();
 }
 
 static void extract_write(const table_file *file, const nay_table_filters_info *info,
-                          const options *o) {
+                          const extract_options *o) {
   nay_table_filters_entry f = {.size = sizeof f};
-  bool directory = is_directory(o->out) || o->out[strlen(o->out) - 1] == '/';
+  bool directory =
+      is_directory(o->output.path) || o->output.path[strlen(o->output.path) - 1] == '/';
   if (directory) {
     uint64_t written = extract_all(file->table, info->key, o);
-    if (o->json) extract_json(o, written);
-    if (!o->json) message("wrote %s to %s", COUNTED(written, "filter"), o->out);
+    if (o->common.json) extract_json(o, written);
+    if (!o->common.json) message("wrote %s to %s", COUNTED(written, "filter"), o->output.path);
     return;
   }
   if (info->nfilters != 1) {
-    die(EXIT_TROUBLE, "%s has %s: -o must be a directory, or end in /", o->operands[0],
+    die(EXIT_TROUBLE, "%s has %s: -o must be a directory, or end in /", o->common.operands[0],
         COUNTED(info->nfilters, "filter"));
   }
   uint64_t i = 0;
   while (nay_table_filters_at(file->table, i, &f) == NAY_OK && f.len == 0) i++;
-  uint64_t nbytes = extract_save(&f, info->key, o->out, o);
-  if (o->json) {
+  uint64_t nbytes = extract_save(&f, info->key, o->output.path, o);
+  if (o->common.json) {
     extract_json(o, 1);
     return;
   }
-  message("wrote %s, %s, %s", strcmp(o->out, "-") == 0 ? "standard output" : o->out,
+  message("wrote %s, %s, %s", strcmp(o->output.path, "-") == 0 ? "standard output" : o->output.path,
           COUNTED(nbytes, "byte"), extract_format(&f));
 }
 
-static int extract_run(options *o) {
-  const char *path = o->operands[0];
+static int extract_run(options *common) {
+  extract_options *o = (extract_options *)common;
+  const char *path = o->common.operands[0];
   table_file file = tablefile_open(path, o->table_format);
   if (!file.is_table && access(path, R_OK) != 0) {
     die(EXIT_TROUBLE, "cannot open %s: %s", path, strerror(errno));
@@ -141,11 +151,11 @@ static int extract_run(options *o) {
         "%s is not a table of LevelDB, RocksDB or nori; --format names one of mini-lsm", path);
   nay_table_filters_info info = {.size = sizeof info};
   nay_table_filters_describe(file.table, &info);
-  if (o->list || o->out == NULL) {
-    extract_list(file.table, o->json);
+  if (o->list || o->output.path == NULL) {
+    extract_list(file.table, o->common.json);
   } else if (info.nfilters > 0) {
     extract_write(&file, &info, o);
-  } else if (o->json) {
+  } else if (o->common.json) {
     extract_json(o, 0);
   }
   out_flush();
@@ -158,22 +168,28 @@ static int extract_run(options *o) {
   return info.ndamaged > 0 ? EXIT_DAMAGED : info.nfilters > 0 ? EXIT_FOUND : EXIT_NONE;
 }
 
-static const option_row extract_options[] = {
-    {"list", 0, NULL, OPTION_FLAG, AT(list), "only list where the filters are", NULL, 0, NULL},
-    {"format", 0, "NAME", OPTION_TABLE_FORMAT, AT(table_format),
-     "layout of the table, for mini-lsm's, which have no magic number", NULL, 0, NULL},
+static const option_row extract_rows[] = {
+    {"list", 0, NULL, FLAG_AT(extract_options, list), .help = "only list where the filters are"},
+    {"format", 0, "NAME", TABLE_FORMAT_AT(extract_options, table_format),
+     .help = "layout of the table, for mini-lsm's, which have no magic number"},
+    {0},
+};
+static const option_use extract_uses[] = {
+    TAKES(extract_options, output, OUTPUT_FILE),
+    REPORTS(REPORT_JSON),
     {0},
 };
 
 const command command_extract = {
     .name = "extract",
     .run = extract_run,
+    .size = sizeof(extract_options),
     .summary = "extract the filters of a table of LevelDB, RocksDB, nori or mini-lsm",
     .operands = "TABLE [-o FILE|DIRECTORY/]",
     .min_operands = 1,
     .max_operands = 1,
-    .takes = TAKES_OUTPUT | TAKES_JSON,
-    .own = extract_options,
+    .own = extract_rows,
+    .uses = extract_uses,
     .about =
         "Finds the filters inside an .ldb or .sst file: LevelDB's, one for each 2 KiB of data; "
         "RocksDB's full and partitioned filters; those of nay sst; nori's, one for the table or "

@@ -3,14 +3,23 @@
 #include "numbers.h"
 #include "outfile.h"
 
-static int fold_run(options *o) {
-  const char *path = o->operands[0], *out = o->out != NULL ? o->out : path;
+typedef struct fold_options {
+  options common;
+  filter_options filter;
+  output_options output;
+  double max_fpr;
+  uint64_t factor;
+} fold_options;
+
+static int fold_run(options *common) {
+  fold_options *o = (fold_options *)common;
+  const char *path = o->common.operands[0], *out = o->output.path != NULL ? o->output.path : path;
   char text[NUMBER_TEXT];
   if (o->factor != 0 && o->max_fpr != 0)
     die(EXIT_TROUBLE, "--factor and --max-fpr are mutually exclusive");
-  if (o->out != NULL) outfile_may_write(out, o->force);
+  if (o->output.path != NULL) outfile_may_write(out, o->output.force);
   outfile_lock(out);
-  nay_filter *f = filterfile_open(path, o);
+  nay_filter *f = filterfile_open(&o->common, &o->filter, path);
   nay_stats s = {.size = sizeof s};
   nay_filter_stats(f, &s);
   uint64_t factor = o->factor;
@@ -35,29 +44,36 @@ static int fold_run(options *o) {
   } else {
     message("no factor keeps the FPR: nothing written");
   }
-  int told =
-      filterfile_report(o, folds ? "wrote" : "unchanged", folds ? out : path, f, ESTIMATED, limit);
+  int told = filterfile_report(&o->common, folds ? "wrote" : "unchanged", folds ? out : path, f,
+                               ESTIMATED, limit);
   nay_filter_free(f);
   return told == EXIT_FOUND && !folds ? EXIT_NONE : told;
 }
 
-static const option_row fold_options[] = {
-    {"max-fpr", 0, "FPR", OPTION_FPR, AT(max_fpr), "the highest FPR to accept (default: the plan)",
-     NULL, 0, NULL},
-    {"factor", 0, "N", OPTION_COUNT, AT(factor), "shrink by exactly this factor", NULL, 0, NULL},
+static const option_row fold_rows[] = {
+    {"max-fpr", 0, "FPR", FPR_AT(fold_options, max_fpr),
+     .help = "the highest FPR to accept (default: the plan)"},
+    {"factor", 0, "N", COUNT_AT(fold_options, factor), .help = "shrink by exactly this factor"},
+    {0},
+};
+static const option_use fold_uses[] = {
+    TAKES(fold_options, filter, FILTER_FORMAT | FILTER_SECRET),
+    TAKES(fold_options, output, OUTPUT_FILE),
+    REPORTS(REPORT_JSON | REPORT_STRICT),
     {0},
 };
 
 const command command_fold = {
     .name = "fold",
     .run = fold_run,
+    .size = sizeof(fold_options),
     .summary = "shrink a filter that was planned too large, without its keys",
     .operands = "FILTER",
     .min_operands = 1,
     .max_operands = 1,
     .changes = 1,
-    .takes = TAKES_FILTER | TAKES_OUTPUT | TAKES_JSON | TAKES_STRICT,
-    .own = fold_options,
+    .own = fold_rows,
+    .uses = fold_uses,
     .about =
         "Shrinks a filter by an integer factor; the result is bit for bit the filter that the "
         "same keys would have given at that size. Without options it takes the largest factor "

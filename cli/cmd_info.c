@@ -9,6 +9,12 @@
 #include "prom.h"
 #include "tablefile.h"
 
+typedef struct info_options {
+  options common;
+  filter_options filter;
+  bool prom;
+} info_options;
+
 static const char *info_checksum(const filter_file *file) {
   if (file->status != NAY_OK) return file->why;
   return nay_format_has_checksum(file->format) ? "ok" : "none";
@@ -191,10 +197,10 @@ static void info_text(const char *path, const filter_file *file, const promise *
 }
 
 /* A table of LevelDB or RocksDB; returns the exit status. */
-static int info_table(const options *o, prom_samples *to, const table_file *file) {
+static int info_table(const info_options *o, prom_samples *to, const table_file *file) {
   const char *path = to->file;
   table_summary s = tablefile_summary(file);
-  if (o->json) {
+  if (o->common.json) {
     tablefile_json(path, file, &s);
   } else if (o->prom) {
     prom_table(to, file, &s);
@@ -206,17 +212,17 @@ static int info_table(const options *o, prom_samples *to, const table_file *file
     message_error("warning: %s: %llu of %s overfilled", path, (unsigned long long)s.noverfilled,
                   COUNTED(s.info.nfilters, "filter"));
   }
-  int status = s.noverfilled != 0 && o->strict ? EXIT_OVERFILLED : EXIT_FOUND;
+  int status = s.noverfilled != 0 && o->common.strict ? EXIT_OVERFILLED : EXIT_FOUND;
   if (file->status == NAY_OK && s.info.ndamaged == 0) return status;
   message_error("%s: %s", path, s.info.ndamaged > 0 ? "a filter is corrupt" : file->why);
   return s.info.ndamaged > 0 ? EXIT_DAMAGED : exit_of(file->status);
 }
 
-static int info_filter(const options *o, prom_samples *to) {
+static int info_filter(const info_options *o, prom_samples *to) {
   const char *path = to->file;
-  filter_file file = filterfile_try(path, o);
+  filter_file file = filterfile_try(path, &o->filter);
   promise p = promise_judge(file.filter, 0);
-  if (o->json) {
+  if (o->common.json) {
     info_json(path, &file, &p);
   } else if (o->prom) {
     info_prom(to, &file, &p);
@@ -225,14 +231,14 @@ static int info_filter(const options *o, prom_samples *to) {
   }
   nay_filter_free(file.filter);
   out_flush();
-  if (file.status == NAY_OK) return promise_tell(o, path, &p, NULL, EXIT_FOUND);
+  if (file.status == NAY_OK) return promise_tell(&o->common, path, &p, NULL, EXIT_FOUND);
   message_error("%s: %s", path, file.why);
   return exit_of(file.status);
 }
 
-static int info_file(const options *o, prom_samples *to) {
+static int info_file(const info_options *o, prom_samples *to) {
   table_file table = {.is_table = false};
-  if (o->format == NULL) table = tablefile_try(to->file, o->table_format);
+  if (o->filter.format == NULL) table = tablefile_try(to->file, o->filter.table_format);
   if (!table.is_table) return info_filter(o, to);
   int status = info_table(o, to, &table);
   tablefile_close(&table);
@@ -240,13 +246,14 @@ static int info_file(const options *o, prom_samples *to) {
 }
 
 /* Goes on after a file that cannot be read, as grep does. */
-static int info_run(options *o) {
-  prom_check(o);
+static int info_run(options *common) {
+  info_options *o = (info_options *)common;
+  prom_check(&o->common, o->prom);
   int worst = EXIT_FOUND;
-  size_t n = (size_t)o->noperands;
+  size_t n = (size_t)o->common.noperands;
   prom_samples *files = must_alloc(n * sizeof *files);
   for (size_t i = 0; i < n; i++) {
-    files[i] = (prom_samples){.file = o->operands[i]};
+    files[i] = (prom_samples){.file = o->common.operands[i]};
     worst = exit_worse(worst, info_file(o, &files[i]));
   }
   if (o->prom) prom_print(files, n);
@@ -255,8 +262,13 @@ static int info_run(options *o) {
   return worst;
 }
 
-static const option_row info_options[] = {
-    {"prom", 0, NULL, OPTION_FLAG, AT(prom), "write metrics for Prometheus", NULL, 0, NULL},
+static const option_row info_rows[] = {
+    {"prom", 0, NULL, FLAG_AT(info_options, prom), .help = "write metrics for Prometheus"},
+    {0},
+};
+static const option_use info_uses[] = {
+    TAKES(info_options, filter, FILTER_FILE_FORMAT | FILTER_SECRET),
+    REPORTS(REPORT_JSON | REPORT_STRICT),
     {0},
 };
 
@@ -264,12 +276,13 @@ const command command_info = {
     .name = "info",
     .alias = "show",
     .run = info_run,
+    .size = sizeof(info_options),
     .summary = "describe a filter file: family, size, fill, FPR and integrity",
     .operands = "FILE...",
     .min_operands = 1,
     .max_operands = ANY_NUMBER,
-    .takes = TAKES_FILTER | TAKES_JSON | TAKES_STRICT | TAKES_TABLES,
-    .own = info_options,
+    .own = info_rows,
+    .uses = info_uses,
     .about =
         "Recognises a file by its magic number, and Cassandra's Filter.db by the version in its "
         "name; name any other layout with --format. Shows "

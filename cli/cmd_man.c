@@ -5,6 +5,11 @@
 
 #include "help.h"
 
+typedef struct man_options {
+  options common;
+  bool markdown;
+} man_options;
+
 /* ---- the two ways to write ---- */
 
 typedef struct manual {
@@ -60,17 +65,26 @@ static void man_examples(const manual *m, const char *text) {
   out_text(".RE\n.fi\n");
 }
 
-static void man_row(const manual *m, const option_row *row) {
-  char title[ROW_TITLE], text[OPTION_HELP];
-  options_row_title(row, title);
-  option_help(row, true, text);
-  out_text(m->markdown ? "\n`%s`  \n" : ".TP\n\\fB", title);
+/* A name, and below it what it is. */
+static void man_item(const manual *m, const char *name, const char *about) {
+  out_text(m->markdown ? "\n`%s`  \n" : ".TP\n\\fB", name);
   if (!m->markdown) {
-    man_text(m, title, strlen(title));
+    man_text(m, name, strlen(name));
     out_text("\\fR\n");
   }
-  man_text(m, text, strlen(text));
+  man_text(m, about, strlen(about));
   out_text("\n");
+}
+
+/* The layouts stand in nay(1), each with what it is, and not in every page. */
+static void man_row(const manual *m, const option_row *row) {
+  char title[ROW_TITLE], text[OPTION_HELP];
+  bool layouts = option_is_layout(row);
+  options_row_title(row, title);
+  option_help(row, !layouts, text);
+  size_t used = strlen(text);
+  if (layouts) snprintf(text + used, sizeof text - used, "; LAYOUTS in nay(1) lists them");
+  man_item(m, title, text);
 }
 
 static void man_top(const manual *m, const char *name, const char *summary) {
@@ -114,8 +128,9 @@ static void man_command(const manual *m, const command *c) {
   man_section(m, "DESCRIPTION");
   man_paragraphs(m, c->about);
   man_section(m, "OPTIONS");
-  const option_row *row;
-  for (size_t i = 0; (row = option_at(c, i)) != NULL; i++) man_row(m, row);
+  option_table t;
+  option_table_make(c, &t);
+  for (size_t i = 0; i < t.n; i++) man_row(m, &t.rows[i]);
   if (c->examples != NULL) {
     man_section(m, "EXAMPLES");
     man_examples(m, c->examples);
@@ -149,6 +164,11 @@ static const char man_about[] =
     "an existing file is overwritten only with -f, and an input never, unless it is the filter "
     "that the command changes. Colours and progress appear on terminals; "
     "NO_COLOR and CLICOLOR_FORCE are obeyed, and SIGUSR1 prints one line of progress.";
+
+static const char man_layouts[] =
+    "A layout is the bytes of a filter: nay's own, or those of another system, with that system's "
+    "hash. A file with a magic number is recognised; any other layout is named by --format. "
+    "doc/formats has a page for each.";
 
 static const char man_files[] =
     "A file is replaced atomically: the bytes go to a temporary file in the same directory, which "
@@ -197,9 +217,15 @@ static void man_overview(const manual *m) {
   man_paragraphs(m, man_about);
   man_section(m, "COMMANDS");
   for (size_t i = 0; (c = command_at(i)) != NULL; i++) {
-    out_text(m->markdown ? "\n`nay %s`  \n" : ".TP\n\\fBnay %s\\fR\n", c->name);
-    man_text(m, c->summary, strlen(c->summary));
-    out_text("\n");
+    char name[64];
+    snprintf(name, sizeof name, "nay %s", c->name);
+    man_item(m, name, c->summary);
+  }
+  man_section(m, "LAYOUTS");
+  man_paragraphs(m, man_layouts);
+  const nay_format *format;
+  for (size_t i = 0; (format = nay_format_at(i)) != NULL; i++) {
+    man_item(m, nay_format_name(format), nay_format_about(format));
   }
   man_section(m, "FILES");
   man_paragraphs(m, man_files);
@@ -213,29 +239,30 @@ static void man_overview(const manual *m) {
   }
 }
 
-static int man_run(options *o) {
+static int man_run(options *common) {
+  man_options *o = (man_options *)common;
   manual m = {o->markdown};
-  if (o->noperands == 0) {
+  if (o->common.noperands == 0) {
     man_overview(&m);
     return EXIT_FOUND;
   }
-  man_command(&m, command_must_find(o->operands[0]));
+  man_command(&m, command_must_find(o->common.operands[0]));
   return EXIT_FOUND;
 }
 
-static const option_row man_options[] = {
-    {"markdown", 0, NULL, OPTION_FLAG, AT(markdown), "write Markdown instead of roff", NULL, 0,
-     NULL},
+static const option_row man_rows[] = {
+    {"markdown", 0, NULL, FLAG_AT(man_options, markdown), .help = "write Markdown instead of roff"},
     {0},
 };
 
 const command command_man = {
     .name = "man",
     .run = man_run,
+    .size = sizeof(man_options),
     .summary = "write a manual page",
     .operands = "[COMMAND]",
     .max_operands = 1,
-    .own = man_options,
+    .own = man_rows,
     .about =
         "Writes the manual page of a command, or of nay itself, as roff, or with --markdown as "
         "Markdown. To read one: nay man check | man -l -",

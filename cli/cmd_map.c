@@ -3,58 +3,58 @@
 #include "maps.h"
 
 static int map_run(options *o) {
-  static int (*const verbs[])(options *) = {map_build, map_get, map_info, map_verify};
-  return verbs[o->verb](o);
+  static int (*const verbs[])(map_options *) = {map_build, map_get, map_info, map_verify};
+  return verbs[o->verb]((map_options *)o);
 }
 
-#define ROWS "build, get, verify"
-
-static const option_row map_options[] = {
-    {"value-bits", 'r', "BITS", OPTION_COUNT, AT(value_bits),
-     "bits of a value, 1 to 64 (default: the fewest that hold every value)", NULL, 0, "build"},
-    {"check", 0, "BITS", OPTION_NUMBER, AT(check_bits),
-     "check bits: a key outside the set is then absent, but for 1 in 2^BITS (default 0)", NULL, 0,
-     "build"},
-    {"seed", 0, "N|random", OPTION_TEXT, AT(seed), "seed of the hash (default 0)", NULL, 0,
-     "build"},
-    {"secret", 0, "FILE", OPTION_FILE, AT(secret),
-     "file with the secret key of a keyed map: 16 bytes or 32 hex digits", NULL, 0, NULL},
-    {"store-key", 0, NULL, OPTION_FLAG, AT(store_key),
-     "store the secret key in the file, which then opens without --secret", NULL, 0, "build"},
-    {"meta", 0, "TEXT", OPTION_TEXT, AT(meta), "store a note in the file; info shows it", NULL, 0,
-     "build"},
-    {"output", 'o', "FILE", OPTION_FILE, AT(out), "write FILE, atomically at the end", NULL, 0,
-     "build"},
-    ROW_FORCE(0, "build"),
-    {"keys", 0, "FILE", OPTION_FILES, AT(key_files),
-     "get: read keys from FILE; verify: rows; may be repeated", NULL, 0, "get, verify"},
-    {"count", 'c', NULL, OPTION_FLAG, AT(count), "print only how many keys are selected", NULL, 0,
-     "get"},
-    ROW_INVERT("select the keys that are absent", "get"),
-    ROW_MAX_COUNT("stop reading a file after COUNT selected keys; 0 selects none", 0, "get"),
-    ROW_LINE_NUMBER(0, "get"),
-    ROW_NULL(0, ROWS),
-    ROW_KEY_TYPE(0, ROWS),
-    ROWS_FRAMING(0, ROWS),
-    {"value", 0, "NAME|N", OPTION_TEXT, AT(keys.value),
-     "the column of the value (default 2): a name in the header, or a number from 1", NULL, 0,
-     "build, verify"},
-    ROW_THREADS(0, ROWS),
-    ROW_PROGRESS(0, ROWS),
+static const option_row map_own[] = {
+    {"value-bits", 'r', "BITS", COUNT_AT(map_options, value_bits),
+     .help = "bits of a value, 1 to 64 (default: the fewest that hold every value)",
+     .verbs = "build"},
+    {"check", 0, "BITS", NUMBER_AT(map_options, check_bits),
+     .help = "check bits: a key outside the set is then absent, but for 1 in 2^BITS (default 0)",
+     .verbs = "build"},
+    {"secret", 0, "FILE", FILE_AT(map_options, secret),
+     .help = "file with the secret key of a keyed map: 16 bytes or 32 hex digits"},
+    {"store-key", 0, NULL, FLAG_AT(map_options, store_key),
+     .help = "store the secret key in the file, which then opens without --secret",
+     .verbs = "build"},
+    {"meta", 0, "TEXT", TEXT_AT(map_options, meta),
+     .help = "store a note in the file; info shows it", .verbs = "build"},
+    {"output", 'o', "FILE", OUTPUT_AT(map_options, output.path),
+     .help = "write FILE, atomically at the end", .verbs = "build"},
+    {"keys", 0, "FILE", FILES_AT(map_options, keys.files),
+     .help = "get: read keys from FILE; verify: rows; may be repeated", .verbs = "get, verify"},
+    {"invert-match", 'v', NULL, FLAG_AT(map_options, invert),
+     .help = "select the keys that are absent", .verbs = "get"},
+    {"value", 0, "NAME|N", TEXT_AT(map_options, keys.value),
+     .help = "the column of the value (default 2): a name in the header, or a number from 1",
+     .verbs = "build, verify"},
+    {0},
+};
+static const option_use map_uses[] = {
+    TAKES_FOR(map_options, size, SIZE_SEED, "build"),
+    TAKES_FOR(map_options, output, OUTPUT_FORCE, "build"),
+    TAKES_FOR(map_options, select, SELECT_COUNT | SELECT_MAX_COUNT, "get"),
+    TAKES_FOR(map_options, keys, KEYS_LINE_NUMBER, "get"),
+    TAKES_FOR(map_options, keys, KEYS_STYLE, "build, get, verify"),
+    REPORTS(REPORT_JSON),
+    REPORTS_FOR(REPORT_PROGRESS, "build, get, verify"),
     {0},
 };
 
 const command command_map = {
     .name = "map",
     .run = map_run,
+    .size = sizeof(map_options),
     .summary = "build and query static maps: a small number for each key",
     .to_stdout = true,
     .operands = "build [FILE...] [-o MAP] | get MAP [KEY...] | info MAP... | verify MAP",
     .min_operands = 1,
     .max_operands = ANY_NUMBER,
     .verbs = "build get info verify",
-    .takes = TAKES_JSON,
-    .own = map_options,
+    .own = map_own,
+    .uses = map_uses,
     .about =
         "A static map gives each key of a set a value of 1 to 64 bits: the shard of a user, the "
         "category of a domain, a small counter. It stores no keys, so it is as small as the "

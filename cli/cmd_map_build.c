@@ -20,7 +20,7 @@ typedef struct build_run {
 } build_run;
 
 typedef struct build {
-  const options *o;
+  const map_options *o;
   nay_map_builder *builder;
   uint64_t nrows, all; /* all: every bit that a value has */
   build_run *runs;
@@ -28,17 +28,18 @@ typedef struct build {
   const char *unit; /* of their lines */
 } build;
 
-static nay_map_params build_params(const options *o) {
-  nay_params p = options_params(o, 0.01); /* for the seed */
-  nay_map_params params = {.size = sizeof params, .seed = p.seed, .threads = options_threads(o)};
+static nay_map_params build_params(const map_options *o) {
+  nay_params p = size_params(&o->size, NULL, 0.01); /* for the seed */
+  nay_map_params params = {
+      .size = sizeof params, .seed = p.seed, .threads = keys_threads(&o->keys)};
   if (o->value_bits > 64) die(EXIT_TROUBLE, "-r: at most 64 bits");
   if (o->check_bits + (o->value_bits != 0 ? o->value_bits : 1) > 64) {
     die(EXIT_TROUBLE, "--check: at most 64 bits together with those of the value");
   }
   params.value_bits = (uint32_t)o->value_bits;
   params.check_bits = (uint32_t)o->check_bits;
-  if (filterfile_secret(o, params.key)) params.hash = NAY_HASH_SIPHASH;
-  if (o->secret != NULL && o->seed != NULL) {
+  if (filterfile_secret(o->secret, params.key)) params.hash = NAY_HASH_SIPHASH;
+  if (o->secret != NULL && o->size.seed != NULL) {
     die(EXIT_TROUBLE, "--seed is for the hash without a key: --secret excludes it");
   }
   if (o->store_key && o->secret == NULL) die(EXIT_TROUBLE, "--store-key needs --secret");
@@ -115,11 +116,12 @@ static nay_status build_produce(void *ctx, nay_sink sink, void *sink_ctx) {
   return nay_map_encode_stream(*map, sink, sink_ctx);
 }
 
-static void build_report(const options *o, const char *out, const nay_map *map, uint64_t nrows) {
+static void build_report(const map_options *o, const char *out, const nay_map *map,
+                         uint64_t nrows) {
   char size[NUMBER_TEXT];
   nay_map_stats s = {.size = sizeof s};
   nay_map_describe(map, &s);
-  if (o->json) {
+  if (o->common.json) {
     json_begin("nay.map.build/1");
     json_text("file", out);
     json_count("nkeys", nrows);
@@ -137,15 +139,16 @@ static void build_report(const options *o, const char *out, const nay_map *map, 
           size_text(nay_map_encoded_size(map), size));
 }
 
-int map_build(options *o) {
-  const char *out = o->out != NULL ? o->out : "-";
-  outfile_may_write(out, o->force);
+int map_build(map_options *o) {
+  const char *out = o->output.path != NULL ? o->output.path : "-";
+  outfile_may_write(out, o->output.force);
   nay_map_params params = build_params(o);
   build b = {.o = o};
   if (nay_map_builder_new(&params, NULL, NULL, &b.builder) != NAY_OK) {
     die(EXIT_TROUBLE, "out of memory");
   }
-  map_rows(o, (const char *const *)o->operands + 1, (size_t)o->noperands - 1, false, build_add, &b);
+  map_rows(&o->common, &o->keys, (const char *const *)o->common.operands + 1,
+           (size_t)o->common.noperands - 1, false, build_add, &b);
   nay_map *map = build_finish(&b);
   nay_map_builder_free(b.builder);
   free(b.runs);

@@ -1,11 +1,13 @@
 /* cmd_map_get.c - nay map get: the values of keys. */
+#include <stdlib.h>
+
 #include "described.h"
 #include "maps.h"
 #include "numbers.h"
 #include "select.h"
 
 typedef struct get {
-  const options *o;
+  const map_options *o;
   nay_map *map;
   nay_map_stats stats;
   selection selection;
@@ -14,7 +16,7 @@ typedef struct get {
 
 static void get_print(const get *g, const key_batch *b, size_t i) {
   size_t len;
-  if (g->o->json) {
+  if (g->o->common.json) {
     json_open(NULL, '{');
     selection_json_key(b, i);
     if (!g->o->invert) json_count("number", g->values[i]);
@@ -42,24 +44,25 @@ static void get_batch(get *g, key_stream *s, const key_batch *b) {
     g->bitmap[w] &= word_mask(b->n, w);
   }
   selection_take(&g->selection, s, b, g->bitmap);
-  for (size_t i = 0; !g->o->count && i < b->n; i++) {
+  for (size_t i = 0; !g->o->select.count && i < b->n; i++) {
     if (is_selected(g->bitmap, i)) get_print(g, b, i);
   }
   if (b->idle) out_flush();
 }
 
 /* The operands after the map are keys. */
-static void get_take_keys(options *o) {
-  if (o->noperands < 2) die(EXIT_TROUBLE, "missing operand: a map");
-  for (int i = 2; i < o->noperands; i++) options_append(&o->keys.args, o->operands[i]);
-  if (o->keys.args.n > 0 && o->key_files.n > 0) {
+static void get_take_keys(map_options *o) {
+  if (o->common.noperands < 2) die(EXIT_TROUBLE, "missing operand: a map");
+  for (int i = 2; i < o->common.noperands; i++)
+    options_append(&o->keys.args, o->common.operands[i]);
+  if (o->keys.args.n > 0 && o->keys.files.n > 0) {
     die(EXIT_TROUBLE, "--keys and keys as operands are mutually exclusive");
   }
 }
 
-static void get_open(get *g, options *o) {
-  g->map = map_open(o->operands[1], o);
-  described_by(o, o->operands[1], nay_map_key(g->map));
+static void get_open(get *g, map_options *o) {
+  g->map = map_open(o->common.operands[1], o->secret);
+  described_by(&o->keys, o->common.operands[1], nay_map_key(g->map));
   g->stats.size = sizeof g->stats;
   nay_map_describe(g->map, &g->stats);
   if (g->stats.check_bits != 0) return;
@@ -68,7 +71,7 @@ static void get_open(get *g, options *o) {
 }
 
 static void get_count(const get *g) {
-  if (!g->o->json) {
+  if (!g->o->common.json) {
     out_text("%llu\n", (unsigned long long)g->selection.nselected);
     return;
   }
@@ -78,21 +81,23 @@ static void get_count(const get *g) {
   json_end();
 }
 
-int map_get(options *o) {
+int map_get(map_options *o) {
   static get g; /* the arrays of a batch */
   get_take_keys(o);
-  g = (get){.o = o, .selection = selection_begin(o)};
+  g = (get){.o = o, .selection = selection_begin(&o->common, &o->select, &o->keys)};
   get_open(&g, o);
   int reading = EXIT_FOUND;
-  if (o->max_count != 0) { /* as in grep: 0 reads nothing */
-    key_stream *s = stream_open(o, (const char *const *)o->key_files.at, o->key_files.n, NULL);
+  if (o->select.max_count != 0) { /* as in grep: 0 reads nothing */
+    key_stream *s = stream_open(&o->common, &o->keys, (const char *const *)o->keys.files.at,
+                                o->keys.files.n, NULL);
     stream_skip_bad_files(s);
     for (key_batch *b; (b = stream_next(s)) != NULL;) get_batch(&g, s, b);
     reading = stream_status(s);
     stream_close(s);
   }
-  if (selection_counts(o)) get_count(&g);
+  if (selection_counts(&o->common, &o->select)) get_count(&g);
   out_flush();
   nay_map_free(g.map);
+  free(o->keys.args.at);
   return exit_worse(g.selection.nselected > 0 ? EXIT_FOUND : EXIT_NONE, reading);
 }

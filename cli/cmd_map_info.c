@@ -58,20 +58,20 @@ static void info_json_failed(const char *path, const map_file *file) {
 }
 
 /* Goes on after a file that cannot be read, as nay info does. */
-int map_info(options *o) {
+int map_info(map_options *o) {
   int worst = EXIT_FOUND;
-  if (o->noperands < 2) die(EXIT_TROUBLE, "missing operand: a map");
-  for (int i = 1; i < o->noperands; i++) {
-    const char *path = o->operands[i];
-    map_file file = map_try(path, o);
+  if (o->common.noperands < 2) die(EXIT_TROUBLE, "missing operand: a map");
+  for (int i = 1; i < o->common.noperands; i++) {
+    const char *path = o->common.operands[i];
+    map_file file = map_try(path, o->secret);
     worst = exit_worse(worst, file.status);
     if (file.map == NULL) {
-      if (o->json) info_json_failed(path, &file);
+      if (o->common.json) info_json_failed(path, &file);
       map_tell(path, &file);
       continue;
     }
-    if (o->json) info_json(path, file.map, &file.stats);
-    if (!o->json) info_text(path, file.map, &file.stats);
+    if (o->common.json) info_json(path, file.map, &file.stats);
+    if (!o->common.json) info_text(path, file.map, &file.stats);
     nay_map_free(file.map);
   }
   out_flush();
@@ -105,11 +105,11 @@ static void verify_row(void *ctx, const map_row *row) {
 
 static bool verify_holds(const verify *v) { return v->nwrong == 0 && v->reading == EXIT_FOUND; }
 
-static void verify_json(const options *o, const char *path, const verify *v) {
+static void verify_json(const map_options *o, const char *path, const verify *v) {
   json_begin("nay.map.verify/1");
   json_text("file", path);
   json_text("checksum", "ok");
-  if (o->key_files.n > 0) {
+  if (o->keys.files.n > 0) {
     json_count("nkeys", v->nrows);
     json_count("nwrong", v->nwrong);
   }
@@ -117,17 +117,17 @@ static void verify_json(const options *o, const char *path, const verify *v) {
   json_end();
 }
 
-static void verify_text(const options *o, const char *path, const verify *v) {
+static void verify_text(const map_options *o, const char *path, const verify *v) {
   char wrong[NUMBER_TEXT];
-  if (o->quiet) return;
+  if (o->common.quiet) return;
   out_text("%s: intact, every checksum matches\n", path);
-  if (o->key_files.n == 0) return;
+  if (o->keys.files.n == 0) return;
   out_text("%s: %s, %s wrong\n", path, COUNTED(v->nrows, "row"),
            count_text((double)v->nwrong, wrong));
 }
 
-static int verify_failed(const options *o, const char *path, const map_file *file) {
-  if (o->json) {
+static int verify_failed(const map_options *o, const char *path, const map_file *file) {
+  if (o->common.json) {
     json_begin("nay.map.verify/1");
     json_text("file", path);
     json_text("checksum", file->why);
@@ -138,20 +138,21 @@ static int verify_failed(const options *o, const char *path, const map_file *fil
   return file->status;
 }
 
-int map_verify(options *o) {
-  if (o->noperands != 2) die(EXIT_TROUBLE, "give one map");
-  const char *path = o->operands[1];
-  map_file file = map_try(path, o);
+int map_verify(map_options *o) {
+  if (o->common.noperands != 2) die(EXIT_TROUBLE, "give one map");
+  const char *path = o->common.operands[1];
+  map_file file = map_try(path, o->secret);
   if (file.map == NULL) return verify_failed(o, path, &file);
   verify v = {.map = file.map};
-  if (o->key_files.n > 0) {
+  if (o->keys.files.n > 0) {
     if (file.stats.locked) die(EXIT_TROUBLE, "%s is keyed: give its key with --secret", path);
-    described_by(o, path, nay_map_key(file.map));
-    v.reading = map_rows(o, o->key_files.at, o->key_files.n, true, verify_row, &v);
+    described_by(&o->keys, path, nay_map_key(file.map));
+    v.reading =
+        map_rows(&o->common, &o->keys, o->keys.files.at, o->keys.files.n, true, verify_row, &v);
     if (v.nrows == 0 && v.reading == EXIT_FOUND) message_error("warning: --keys gives no rows");
   }
-  if (o->json) verify_json(o, path, &v);
-  if (!o->json) verify_text(o, path, &v);
+  if (o->common.json) verify_json(o, path, &v);
+  if (!o->common.json) verify_text(o, path, &v);
   out_flush();
   nay_map_free(file.map);
   return exit_worse(v.nwrong == 0 ? EXIT_FOUND : EXIT_NONE, v.reading);

@@ -9,6 +9,14 @@
 #include "numbers.h"
 #include "outfile.h"
 
+typedef struct merge_options {
+  options common;
+  filter_options filter;
+  output_options output;
+  bool intersect;
+  double max_fpr;
+} merge_options;
+
 static void merge_mismatch(const nay_filter *a, const nay_filter *b, const char *path) {
   nay_stats sa = {.size = sizeof sa}, sb = {.size = sizeof sb};
   nay_filter_stats(a, &sa);
@@ -39,7 +47,7 @@ static uint64_t merge_nbits(const nay_filter *f) {
 }
 
 /* Sizes with a small common divisor leave few bits for both: no limit of the FPR helps. */
-static void merge_full(const options *o, const nay_filter *dst, const nay_filter *src,
+static void merge_full(const merge_options *o, const nay_filter *dst, const nay_filter *src,
                        const char *path, double most) {
   uint64_t a = merge_nbits(dst), b = merge_nbits(src);
   char text[NUMBER_TEXT];
@@ -55,12 +63,12 @@ static void merge_full(const options *o, const nay_filter *dst, const nay_filter
 }
 
 /* Whether an operand is the file of an earlier one: a filter merged with itself is itself. */
-static bool merge_is_repeated(const options *o, int i) {
+static bool merge_is_repeated(const merge_options *o, int i) {
   struct stat is, was;
-  const char *path = o->operands[i];
+  const char *path = o->common.operands[i];
   if (strcmp(path, "-") == 0 || stat(path, &is) != 0 || !S_ISREG(is.st_mode)) return false;
   for (int j = 0; j < i; j++) {
-    bool same = strcmp(o->operands[j], "-") != 0 && stat(o->operands[j], &was) == 0 &&
+    bool same = strcmp(o->common.operands[j], "-") != 0 && stat(o->common.operands[j], &was) == 0 &&
                 is.st_dev == was.st_dev && is.st_ino == was.st_ino;
     if (same) return true;
   }
@@ -73,8 +81,8 @@ static void merge_promise(double *promised, const nay_filter *f) {
   if (planned > *promised) *promised = planned;
 }
 
-static void merge_one(const options *o, nay_filter *dst, const char *path, double *promised) {
-  nay_filter *src = filterfile_open(path, o);
+static void merge_one(const merge_options *o, nay_filter *dst, const char *path, double *promised) {
+  nay_filter *src = filterfile_open(&o->common, &o->filter, path);
   double most = o->max_fpr != 0 ? o->max_fpr : PROMISE_FPR_MOST;
   merge_promise(promised, src);
   nay_status status =
@@ -89,51 +97,59 @@ static void merge_one(const options *o, nay_filter *dst, const char *path, doubl
   nay_filter_free(src);
 }
 
-static int merge_run(options *o) {
-  const char *out = o->out != NULL ? o->out : "-";
+static int merge_run(options *common) {
+  merge_options *o = (merge_options *)common;
+  const char *out = o->output.path != NULL ? o->output.path : "-";
   if (o->intersect && o->max_fpr != 0) die(EXIT_TROUBLE, "the FPR of an intersection is unknown");
-  outfile_may_write(out, o->force);
+  outfile_may_write(out, o->output.force);
   outfile_lock(out); /* before it is read: it may be one of the filters */
-  nay_filter *f = filterfile_open(o->operands[0], o);
+  nay_filter *f = filterfile_open(&o->common, &o->filter, o->common.operands[0]);
   double promised = merge_planned(f);
   uint64_t nbits = merge_nbits(f);
-  for (int i = 1; i < o->noperands; i++) {
+  for (int i = 1; i < o->common.noperands; i++) {
     if (merge_is_repeated(o, i)) {
-      message("%s is given twice: merged once", o->operands[i]);
+      message("%s is given twice: merged once", o->common.operands[i]);
       continue;
     }
-    merge_one(o, f, o->operands[i], &promised);
+    merge_one(o, f, o->common.operands[i], &promised);
   }
   if (o->max_fpr != 0) promised = o->max_fpr;
   filterfile_save(f, out);
   if (merge_nbits(f) < nbits) {
     message("folded to %s, the greatest common size", COUNTED(merge_nbits(f), "bit"));
   }
-  int status = filterfile_report(o, o->intersect ? "intersected into" : "merged into", out, f,
-                                 ESTIMATED, promised);
+  int status = filterfile_report(&o->common, o->intersect ? "intersected into" : "merged into", out,
+                                 f, ESTIMATED, promised);
   nay_filter_free(f);
   return status;
 }
 
-static const option_row merge_options[] = {
-    {"intersect", 0, NULL, OPTION_FLAG, AT(intersect), "intersection instead of union", NULL, 0,
-     NULL},
-    {"max-fpr", 0, "FPR", OPTION_FPR, AT(max_fpr), "refuse a union with an FPR above this", NULL, 0,
-     NULL},
+static const option_row merge_rows[] = {
+    {"intersect", 0, NULL, FLAG_AT(merge_options, intersect),
+     .help = "intersection instead of union"},
+    {"max-fpr", 0, "FPR", FPR_AT(merge_options, max_fpr),
+     .help = "refuse a union with an FPR above this"},
+    {0},
+};
+static const option_use merge_uses[] = {
+    TAKES(merge_options, filter, FILTER_FORMAT | FILTER_SECRET),
+    TAKES(merge_options, output, OUTPUT_FILE),
+    REPORTS(REPORT_JSON | REPORT_STRICT),
     {0},
 };
 
 const command command_merge = {
     .name = "merge",
     .run = merge_run,
+    .size = sizeof(merge_options),
     .summary = "merge filters: their union, or with --intersect their intersection",
     .operands = "FILTER FILTER... -o FILE",
     .min_operands = 2,
     .max_operands = ANY_NUMBER,
     .changes = ANY_NUMBER,
     .to_stdout = true,
-    .takes = TAKES_FILTER | TAKES_OUTPUT | TAKES_JSON | TAKES_STRICT,
-    .own = merge_options,
+    .own = merge_rows,
+    .uses = merge_uses,
     .about =
         "The union is bit for bit the filter that all keys together would have given. Family, "
         "hash, seed, number of probes and type of the keys must be equal; sizes may differ if both "

@@ -5,8 +5,8 @@
 #include "measure.h"
 #include "numbers.h"
 #include "options.h"
+#include "plan.h"
 #include "plan_layouts.h"
-#include "plan_lsm.h"
 
 #define PLAN_KINDS 32
 #define PLAN_KEYS 1000000u /* without -n: bits per key and FPR hardly depend on it */
@@ -47,23 +47,23 @@ static bool plan_fits(unsigned traits, unsigned need) {
 }
 
 /* A cuckoo filter grows when it is planned to; --max-keys is for no other family. */
-static nay_params plan_params(const options *o, nay_kind kind) {
-  nay_params p = options_params(o, 0.01);
+static nay_params plan_params(const plan_options *o, nay_kind kind) {
+  nay_params p = size_params(&o->size, NULL, 0.01);
   p.kind = kind;
   if (kind != NAY_CUCKOO) p.max_nkeys = 0;
   return p;
 }
 
-static unsigned plan_traits(const options *o, nay_kind kind) {
+static unsigned plan_traits(const plan_options *o, nay_kind kind) {
   unsigned traits = nay_kind_traits(kind);
-  return kind == NAY_CUCKOO && o->max_keys == 0 ? traits & ~(unsigned)NAY_CAN_GROW : traits;
+  return kind == NAY_CUCKOO && o->size.max_keys == 0 ? traits & ~(unsigned)NAY_CAN_GROW : traits;
 }
 
-static size_t plan_candidates(const options *o, unsigned need, candidate *list) {
+static size_t plan_candidates(const plan_options *o, unsigned need, candidate *list) {
   size_t n = 0;
   for (int kind = 1; kind < PLAN_KINDS; kind++) {
     if (nay_kind_name((nay_kind)kind) == NULL) continue;
-    if (o->kind != NAY_AUTO && o->kind != (nay_kind)kind) continue;
+    if (o->size.kind != NAY_AUTO && o->size.kind != (nay_kind)kind) continue;
     candidate c = {.plan = {.size = sizeof c.plan},
                    .kind = (nay_kind)kind,
                    .traits = plan_traits(o, (nay_kind)kind)};
@@ -76,7 +76,7 @@ static size_t plan_candidates(const options *o, unsigned need, candidate *list) 
   return n;
 }
 
-static void plan_measure(const options *o, candidate *list, size_t n) {
+static void plan_measure(const plan_options *o, candidate *list, size_t n) {
   for (size_t i = 0; i < n; i++) {
     nay_params p = plan_params(o, list[i].kind);
     measurement m;
@@ -97,9 +97,9 @@ static void plan_measure(const options *o, candidate *list, size_t n) {
  * Static sets: the smallest. Otherwise the library's own choice among families that take adds,
  * if it has what is needed, else the smallest that has.
  */
-static const candidate *plan_choose(const options *o, unsigned need, const candidate *list,
+static const candidate *plan_choose(const plan_options *o, unsigned need, const candidate *list,
                                     size_t n, const char **why) {
-  nay_params p = plan_params(o, o->kind);
+  nay_params p = plan_params(o, o->size.kind);
   nay_plan plan = {.size = sizeof plan};
   nay_diag diag;
   const candidate *best = NULL;
@@ -117,12 +117,13 @@ static const candidate *plan_choose(const options *o, unsigned need, const candi
     }
     if (best == NULL || list[i].plan.nbytes < best->plan.nbytes) best = &list[i];
   }
-  *why = !is_static            ? "the smallest that supports everything needed"
-         : o->kind != NAY_AUTO ? "the requested family, for a static set"
-                               : "the smallest for a static set";
+  *why = !is_static                 ? "the smallest that supports everything needed"
+         : o->size.kind != NAY_AUTO ? "the requested family, for a static set"
+                                    : "the smallest for a static set";
   if (best == NULL) {
-    *why = o->kind != NAY_AUTO ? "the requested family does not support everything that is needed"
-                               : "no family supports everything that is needed";
+    *why = o->size.kind != NAY_AUTO
+               ? "the requested family does not support everything that is needed"
+               : "no family supports everything that is needed";
   }
   return best;
 }
@@ -130,7 +131,8 @@ static const candidate *plan_choose(const options *o, unsigned need, const candi
 /* ---- printing ---- */
 
 /* "take cuckoo: why"; of a filter that must grow also how far, and to which FPR. */
-static void plan_take(const options *o, unsigned need, const candidate *take, const char *why) {
+static void plan_take(const plan_options *o, unsigned need, const candidate *take,
+                      const char *why) {
   char rate[NUMBER_TEXT];
   const char *name = nay_kind_name(take->kind);
   fpr_text(take->plan.fpr_limit, rate);
@@ -138,13 +140,13 @@ static void plan_take(const options *o, unsigned need, const candidate *take, co
     out_text("take %s: %s\n", name, why);
   } else if (take->kind == NAY_CUCKOO) {
     out_text("take %s: %s; it grows to %s, where the FPR is %s\n", name, why,
-             COUNTED(o->max_keys, "key"), rate);
+             COUNTED(o->size.max_keys, "key"), rate);
   } else {
     out_text("take %s: %s; it grows without limit, and the FPR stays below %s\n", name, why, rate);
   }
 }
 
-static void plan_text(const options *o, unsigned need, const candidate *list, size_t n,
+static void plan_text(const plan_options *o, unsigned need, const candidate *list, size_t n,
                       const candidate *take, const char *why) {
   out_text(
       "%s  kind      bits/key   k        size         FPR   build mem  %sadd remove merge fold%s\n",
@@ -170,11 +172,11 @@ static void plan_text(const options *o, unsigned need, const candidate *list, si
   if (take != NULL) plan_take(o, need, take, why);
 }
 
-static void plan_json(const options *o, const candidate *list, size_t n, const candidate *take,
+static void plan_json(const plan_options *o, const candidate *list, size_t n, const candidate *take,
                       const char *why) {
   json_begin("nay.plan/1");
-  json_count("nkeys_planned", o->nkeys);
-  if (o->max_keys != 0) json_count("nkeys_max", o->max_keys);
+  json_count("nkeys_planned", o->size.nkeys);
+  if (o->size.max_keys != 0) json_count("nkeys_max", o->size.max_keys);
   json_open("candidates", '[');
   for (size_t i = 0; i < n; i++) {
     const candidate *c = &list[i];
@@ -209,26 +211,27 @@ static void plan_json(const options *o, const candidate *list, size_t n, const c
   json_end();
 }
 
-static int plan_run(options *o) {
+static int plan_run(options *common) {
+  plan_options *o = (plan_options *)common;
   candidate list[PLAN_KINDS];
   const char *why = "";
   unsigned need = plan_needs(o->need);
   if (o->lsm) return plan_lsm_run(o);
   plan_lsm_refuse(o);
-  if (o->nkeys == 0) {
-    o->nkeys = PLAN_KEYS;
-    message("without -n: a plan for %s", COUNTED(o->nkeys, "key"));
+  if (o->size.nkeys == 0) {
+    o->size.nkeys = PLAN_KEYS;
+    message("without -n: a plan for %s", COUNTED(o->size.nkeys, "key"));
   }
   if (o->formats != 0) {
-    options_refuse(o, "max-keys", "plan --format");
+    options_refuse(&o->common, "max-keys", "plan --format");
     return plan_layouts(o);
   }
-  if (o->max_keys != 0) need |= NAY_CAN_GROW;
+  if (o->size.max_keys != 0) need |= NAY_CAN_GROW;
   /* who names a static family, and nothing that it must support, has a static set */
-  if (need == 0 && o->kind != NAY_AUTO && (nay_kind_traits(o->kind) & NAY_CAN_ADD) == 0) {
+  if (need == 0 && o->size.kind != NAY_AUTO && (nay_kind_traits(o->size.kind) & NAY_CAN_ADD) == 0) {
     need = NEED_STATIC;
   }
-  nay_params p = plan_params(o, o->kind);
+  nay_params p = plan_params(o, o->size.kind);
   nay_plan plan = {.size = sizeof plan};
   nay_diag diag = {.what = NULL};
   nay_status status = nay_params_plan(&p, &diag, &plan);
@@ -237,58 +240,61 @@ static int plan_run(options *o) {
   size_t n = plan_candidates(o, need, list);
   if (!o->no_measure) plan_measure(o, list, n);
   const candidate *take = plan_choose(o, need, list, n, &why);
-  if (o->json) plan_json(o, list, n, take, why);
-  if (!o->json) plan_text(o, need, list, n, take, why);
+  if (o->common.json) plan_json(o, list, n, take, why);
+  if (!o->common.json) plan_text(o, need, list, n, take, why);
   out_flush();
   if (take != NULL) return EXIT_FOUND;
   message("%s", why);
   return EXIT_NONE;
 }
 
-static const option_row plan_options[] = {
-    {"need", 0, "LIST", OPTION_CHOICES, AT(need),
-     "what the filter must support, separated by commas:", needs, 0, NULL},
-    ROW_MAX_KEYS,
-    {"no-measure", 0, NULL, OPTION_FLAG, AT(no_measure),
-     "do not time the candidates on this machine", NULL, 0, NULL},
-    ROW_FORMATS(NULL, "plan filters in other systems' layouts instead of the families"),
-    {"lsm", 0, NULL, OPTION_FLAG, AT(lsm),
-     "plan the levels of an LSM tree: the same bits per key everywhere, beside Monkey's allocation",
-     NULL, 0, NULL},
-    {"ratio", 0, "N", OPTION_COUNT, AT(ratio),
-     "LSM tree: a level is N times as large as the one before it (default 10)", NULL, 0, NULL},
-    {"tiered", 0, NULL, OPTION_FLAG, AT(tiered),
-     "LSM tree: a level collects up to N - 1 runs before they are merged", NULL, 0, NULL},
-    {"lazy-leveled", 0, NULL, OPTION_FLAG, AT(lazy_leveled),
-     "LSM tree: tiered, but the last level is one run", NULL, 0, NULL},
-    {"memtable", 0, "COUNT", OPTION_COUNT, AT(memtable), "LSM tree: keys of a flush (default 1M)",
-     NULL, 0, NULL},
-    {"flushes", 0, "RUNS", OPTION_NUMBER, AT(flushes),
-     "LSM tree: flushes that wait in level 0 of a leveled tree (default 0)", NULL, 0, NULL},
-    {"table-keys", 0, "COUNT", OPTION_COUNT, AT(table_keys),
-     "LSM tree: at most COUNT keys share a filter (default: one filter for each run)", NULL, 0,
-     NULL},
-    {"reads", 0, "RATES", OPTION_TEXT, AT(reads),
-     "LSM tree: lookups per second, such as 50k/s, or several separated by commas: tells the reads "
-     "that each wastes",
-     NULL, 0, NULL},
-    {"absent", 0, "SHARE", OPTION_TEXT, AT(absent),
-     "LSM tree: share of the lookups whose key is absent, such as 90% (default 100%)", NULL, 0,
-     NULL},
-    {"sweep", 0, "LIST", OPTION_TEXT, AT(sweep),
-     "LSM tree: one line for each of several bits per key, such as 8,10,12", NULL, 0, NULL},
-    {"rocksdb", 0, NULL, OPTION_FLAG, AT(rocksdb),
-     "LSM tree: print Monkey's plan as the filter_policy of the RocksDB plug-in", NULL, 0, NULL},
+static const option_row plan_rows[] = {
+    {"need", 0, "LIST", CHOICES_AT(plan_options, need),
+     .help = "what the filter must support, separated by commas:", .choices = needs},
+    {"no-measure", 0, NULL, FLAG_AT(plan_options, no_measure),
+     .help = "do not time the candidates on this machine"},
+    {"format", 0, "LAYOUT[,LAYOUT...]|all", FORMATS_AT(plan_options, formats),
+     .help = "plan filters in other systems' layouts instead of the families"},
+    {"lsm", 0, NULL, FLAG_AT(plan_options, lsm),
+     .help = "plan the levels of an LSM tree: the same bits per key everywhere, beside Monkey's "
+             "allocation"},
+    {"ratio", 0, "N", COUNT_AT(plan_options, ratio),
+     .help = "LSM tree: a level is N times as large as the one before it (default 10)"},
+    {"tiered", 0, NULL, FLAG_AT(plan_options, tiered),
+     .help = "LSM tree: a level collects up to N - 1 runs before they are merged"},
+    {"lazy-leveled", 0, NULL, FLAG_AT(plan_options, lazy_leveled),
+     .help = "LSM tree: tiered, but the last level is one run"},
+    {"memtable", 0, "COUNT", COUNT_AT(plan_options, memtable),
+     .help = "LSM tree: keys of a flush (default 1M)"},
+    {"flushes", 0, "RUNS", NUMBER_AT(plan_options, flushes),
+     .help = "LSM tree: flushes that wait in level 0 of a leveled tree (default 0)"},
+    {"table-keys", 0, "COUNT", COUNT_AT(plan_options, table_keys),
+     .help = "LSM tree: at most COUNT keys share a filter (default: one filter for each run)"},
+    {"reads", 0, "RATES", TEXT_AT(plan_options, reads),
+     .help = "LSM tree: lookups per second, such as 50k/s, or several separated by commas: tells "
+             "the reads that each wastes"},
+    {"absent", 0, "SHARE", TEXT_AT(plan_options, absent),
+     .help = "LSM tree: share of the lookups whose key is absent, such as 90% (default 100%)"},
+    {"sweep", 0, "LIST", TEXT_AT(plan_options, sweep),
+     .help = "LSM tree: one line for each of several bits per key, such as 8,10,12"},
+    {"rocksdb", 0, NULL, FLAG_AT(plan_options, rocksdb),
+     .help = "LSM tree: print Monkey's plan as the filter_policy of the RocksDB plug-in"},
+    {0},
+};
+static const option_use plan_uses[] = {
+    TAKES(plan_options, size, SIZE_FAMILY | SIZE_KEYS | SIZE_SHAPE | SIZE_MAX_KEYS),
+    REPORTS(REPORT_JSON),
     {0},
 };
 
 const command command_plan = {
     .name = "plan",
     .run = plan_run,
+    .size = sizeof(plan_options),
     .summary = "compare the families for a number of keys and recommend one",
     .operands = "[-n COUNT] [-p FPR | -b BITS | -M SIZE] [--lsm]",
-    .takes = TAKES_FAMILY | TAKES_SIZE | TAKES_SHAPE | TAKES_JSON,
-    .own = plan_options,
+    .own = plan_rows,
+    .uses = plan_uses,
     .about =
         "Takes a number of keys (default a million) and a false-positive rate (FPR), or bits per "
         "key, or a memory budget. Lists every family with its size, its probes for each key (k: "

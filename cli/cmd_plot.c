@@ -26,14 +26,15 @@ static void plot_fpr_series(plot_chart *c, const nay_plan *plan, uint64_t nkeys,
   }
 }
 
-static void plot_fpr(const options *o, plot_chart *c) {
+static void plot_fpr(const plot_options *o, plot_chart *c) {
   c->title = "False-positive rate as keys are added";
   c->x_label = "keys, % of plan";
   c->y_label = "FPR";
   c->y_log = c->y_fpr = true;
-  if (o->noperands > 1) {
-    options_refuse(o, "type, nkeys, fpr, bits, memory", "plot fpr FILTER");
-    nay_filter *f = filterfile_open(o->operands[1], o);
+  if (o->common.noperands > 1) {
+    options_refuse(&o->common, "type, nkeys, fpr, bits, memory", "plot fpr FILTER");
+    const filter_options any = {.format = NULL};
+    nay_filter *f = filterfile_open(&o->common, &any, o->common.operands[1]);
     nay_stats s = {.size = sizeof s};
     nay_filter_stats(f, &s);
     nay_plan plan = {sizeof plan, .kind = s.kind, .k = s.k, .nbits = s.nbits};
@@ -43,7 +44,7 @@ static void plot_fpr(const options *o, plot_chart *c) {
     return;
   }
   for (int kind = 1; kind < OPTION_VALUES; kind++) {
-    nay_params p = options_params(o, 0.01);
+    nay_params p = size_params(&o->size, NULL, 0.01);
     nay_plan plan = {.size = sizeof plan};
     if (!plot_takes(o, (nay_kind)kind)) continue;
     p.kind = (nay_kind)kind;
@@ -56,12 +57,14 @@ static void plot_fpr(const options *o, plot_chart *c) {
 /* ---- size: bits per key against FPR ---- */
 
 /* NAY_AUTO: the lower bound. */
-static void plot_size_series(const options *o, plot_chart *c, nay_kind kind) {
+static void plot_size_series(const plot_options *o, plot_chart *c, nay_kind kind) {
   plot_series *line = kind == NAY_AUTO ? plot_bound(c) : NULL;
   for (unsigned i = 4; i <= 24; i++) {
     double fpr = pow(10, -(double)i / 4);
-    nay_params p = {
-        .size = sizeof p, .kind = kind, .nkeys = o->nkeys != 0 ? o->nkeys : 1000000, .fpr = fpr};
+    nay_params p = {.size = sizeof p,
+                    .kind = kind,
+                    .nkeys = o->size.nkeys != 0 ? o->size.nkeys : 1000000,
+                    .fpr = fpr};
     nay_plan plan = {sizeof plan, .bits_per_key = -log2(fpr)}; /* no filter can do with less */
     if (kind != NAY_AUTO && nay_params_plan(&p, NULL, &plan) != NAY_OK) continue;
     if (line == NULL) line = plot_add(c, nay_kind_name(kind));
@@ -69,7 +72,7 @@ static void plot_size_series(const options *o, plot_chart *c, nay_kind kind) {
   }
 }
 
-static void plot_size(const options *o, plot_chart *c) {
+static void plot_size(const plot_options *o, plot_chart *c) {
   c->title = "Bits per key against FPR";
   c->x_label = "false-positive rate (FPR)";
   c->y_label = "bits";
@@ -100,10 +103,10 @@ static char *plot_read(const char *path) {
 }
 
 /* Names of groups stay in the text of the table, which lives as long as the program. */
-static void plot_bench(const options *o, plot_chart *c) {
+static void plot_bench(const plot_options *o, plot_chart *c) {
   static const char *const names[] = {"build", "hit", "miss", "one"};
   static char *text;
-  text = plot_read(o->noperands > 1 ? o->operands[1] : "-");
+  text = plot_read(o->common.noperands > 1 ? o->common.operands[1] : "-");
   c->title = "nanoseconds per key";
   c->x_label = "family";
   c->y_label = "ns per key";
@@ -141,7 +144,7 @@ static bool plot_has(const plot_chart *c, const char *name) {
 }
 
 /* Families that -t names and layouts of --format: no line is missing without a word. */
-static void plot_tell_missing(const options *o, const plot_chart *c) {
+static void plot_tell_missing(const plot_options *o, const plot_chart *c) {
   const nay_format *format;
   const char *why = c->nseries == PLOT_SERIES ? "a chart has no room for more lines"
                                               : "nothing to plot with these parameters";
@@ -150,46 +153,47 @@ static void plot_tell_missing(const options *o, const plot_chart *c) {
     if (!plot_takes(o, (nay_kind)kind) || plot_has(c, nay_kind_name((nay_kind)kind))) continue;
     message("%s: %s", nay_kind_name((nay_kind)kind), why);
   }
-  for (size_t i = 0; (format = options_layout(o, i)) != NULL; i++) {
+  for (size_t i = 0; (format = layout_at(o->formats, i)) != NULL; i++) {
     if (plot_has(c, nay_format_name(format))) continue;
     message("%s: %s", nay_format_name(format), why);
   }
 }
 
-static int plot_run(options *o) {
+static int plot_run(options *common) {
+  plot_options *o = (plot_options *)common;
   static const struct {
     const char *verb;
-    void (*fill)(const options *, plot_chart *);
+    void (*fill)(const plot_options *, plot_chart *);
   } plots[] = {{"fpr", plot_fpr},
                {"k", plot_k},
                {"bits", plot_bits},
                {"size", plot_size},
                {"bench", plot_bench}};
   static plot_chart chart;
-  if (o->svg + o->json + o->as_csv > 1) {
+  if (o->svg + o->common.json + o->csv > 1) {
     die(EXIT_TROUBLE, "--svg, --json and --csv are mutually exclusive");
   }
-  const char *verb = plots[o->verb].verb;
+  const char *verb = plots[o->common.verb].verb;
   bool takes_file = strcmp(verb, "fpr") == 0 || strcmp(verb, "bench") == 0;
-  if (o->noperands > 1 && !takes_file) {
-    die(EXIT_TROUBLE, "one operand too many: '%s'; usage: nay plot [options] %s", o->operands[1],
-        verb);
+  if (o->common.noperands > 1 && !takes_file) {
+    die(EXIT_TROUBLE, "one operand too many: '%s'; usage: nay plot [options] %s",
+        o->common.operands[1], verb);
   }
-  plots[o->verb].fill(o, &chart);
+  plots[o->common.verb].fill(o, &chart);
   plot_tell_missing(o, &chart);
-  if (o->json || o->as_csv) {
-    if (o->out != NULL) die(EXIT_TROUBLE, "-o writes SVG: omit --json and --csv");
-    if (o->json) plot_json(&chart, verb);
-    if (o->as_csv) plot_csv(&chart);
+  if (o->common.json || o->csv) {
+    if (o->output.path != NULL) die(EXIT_TROUBLE, "-o writes SVG: omit --json and --csv");
+    if (o->common.json) plot_json(&chart, verb);
+    if (o->csv) plot_csv(&chart);
     return EXIT_FOUND;
   }
-  if (!o->svg && o->out == NULL) {
+  if (!o->svg && o->output.path == NULL) {
     plot_term(&chart);
     if (strcmp(verb, "k") == 0) plot_best(&chart);
     return EXIT_FOUND;
   }
-  const char *out = o->out != NULL ? o->out : "-";
-  if (strcmp(out, "-") != 0) outfile_may_write(out, o->force);
+  const char *out = o->output.path != NULL ? o->output.path : "-";
+  if (strcmp(out, "-") != 0) outfile_may_write(out, o->output.force);
   size_t len;
   char *svg = plot_svg(&chart, &len);
   outfile_save(svg, len, out);
@@ -197,38 +201,47 @@ static int plot_run(options *o) {
   return EXIT_FOUND;
 }
 
-static const option_row plot_options[] = {
-    {"type", 't', "KIND[,KIND...]", OPTION_KINDS, AT(kinds), "families to draw (default all)", NULL,
-     0, "fpr, k, bits, size"},
-    {"nkeys", 'n', "COUNT", OPTION_COUNT, AT(nkeys),
-     "number of distinct keys to plan for: 1000, 1e6, 10M", NULL, 0, "fpr, k, bits, size"},
-    {"fpr", 'p', "FPR", OPTION_FPR, AT(fpr),
-     "false-positive rate (FPR) once all planned keys are added: 0.01, 1%, 1/256", NULL, 0, "fpr"},
-    {"bits", 'b', "BITS", OPTION_REAL, AT(bits_per_key), "bits per key, instead of an FPR", NULL, 0,
-     "fpr, k"},
-    {"memory", 'M', "SIZE", OPTION_SIZE, AT(nbytes),
-     "memory budget of the filter, instead of an FPR: 10M, 1Gi", NULL, 0, "fpr"},
-    {"measure", 0, NULL, OPTION_FLAG, AT(measure),
-     "build the filters, probe them with absent keys, and draw the measured FPR too", NULL, 0,
-     "k, bits"},
-    {"probes", 0, "K", OPTION_COUNT, AT(probes), "probes per key (default: the best for the size)",
-     NULL, 0, "bits"},
-    ROW_FORMATS("bits", "draw other systems' layouts too; without -t instead of the families"),
-    {"svg", 0, NULL, OPTION_FLAG, AT(svg), "write SVG even to a terminal", NULL, 0, NULL},
-    {"csv", 0, NULL, OPTION_FLAG, AT(as_csv), "write the points as a CSV table", NULL, 0, NULL},
+static const option_row plot_rows[] = {
+    {"type", 't', "KIND[,KIND...]", KINDS_AT(plot_options, kinds),
+     .help = "families to draw (default all)", .verbs = "fpr, k, bits, size"},
+    {"nkeys", 'n', "COUNT", COUNT_AT(plot_options, size.nkeys),
+     .help = "number of distinct keys to plan for: 1000, 1e6, 10M", .verbs = "fpr, k, bits, size"},
+    {"fpr", 'p', "FPR", FPR_AT(plot_options, size.fpr),
+     .help = "false-positive rate (FPR) once all planned keys are added: 0.01, 1%, 1/256",
+     .verbs = "fpr"},
+    {"bits", 'b', "BITS", REAL_AT(plot_options, size.bits_per_key),
+     .help = "bits per key, instead of an FPR", .verbs = "fpr, k"},
+    {"memory", 'M', "SIZE", SIZE_AT(plot_options, size.nbytes),
+     .help = "memory budget of the filter, instead of an FPR: 10M, 1Gi", .verbs = "fpr"},
+    {"measure", 0, NULL, FLAG_AT(plot_options, measure),
+     .help = "build the filters, probe them with absent keys, and draw the measured FPR too",
+     .verbs = "k, bits"},
+    {"probes", 0, "K", COUNT_AT(plot_options, size.probes),
+     .help = "probes per key (default: the best for the size)", .verbs = "bits"},
+    {"format", 0, "LAYOUT[,LAYOUT...]|all", FORMATS_AT(plot_options, formats),
+     .help = "draw other systems' layouts too; without -t instead of the families",
+     .verbs = "bits"},
+    {"svg", 0, NULL, FLAG_AT(plot_options, svg), .help = "write SVG even to a terminal"},
+    {"csv", 0, NULL, FLAG_AT(plot_options, csv), .help = "write the points as a CSV table"},
+    {0},
+};
+static const option_use plot_uses[] = {
+    TAKES(plot_options, output, OUTPUT_FILE),
+    REPORTS(REPORT_JSON),
     {0},
 };
 
 const command command_plot = {
     .name = "plot",
     .run = plot_run,
+    .size = sizeof(plot_options),
     .summary = "plot FPRs, sizes or bench results, in the terminal or as SVG",
     .operands = "fpr [FILTER] | k | bits | size | bench [TABLE]",
     .min_operands = 1,
     .max_operands = 2,
     .verbs = "fpr k bits size bench",
-    .takes = TAKES_OUTPUT | TAKES_JSON,
-    .own = plot_options,
+    .own = plot_rows,
+    .uses = plot_uses,
     .about =
         "fpr: the false-positive rate (FPR) as keys are added, up to 150% of the plan, for each "
         "family or for a given filter. k: the FPR against the number of probes per key, for -b "

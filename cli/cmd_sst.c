@@ -9,105 +9,120 @@ static const char *const sst_filters[] = {"full", "partitioned", "leveldb", "sma
                                           "none", "quotient",    NULL};
 static const char *const sst_codecs[] = {"none", "snappy", "lz4", "zstd", NULL};
 
-static int sst_run(options *o) {
+static int sst_run(options *common) {
+  static int (*const verbs[])(sst_options *) = {sst_build, sst_get, sst_scan, sst_info,
+                                                sst_compact};
+  sst_options *o = (sst_options *)common;
   table_set_comparator(o);
-  static int (*const verbs[])(options *) = {sst_build, sst_get, sst_scan, sst_info, sst_compact};
-  return verbs[o->verb](o);
+  return verbs[common->verb](o);
 }
 
 #define MAKING "build, compact"
 
-static const option_row sst_options[] = {
-    {"type", 't', "KIND", OPTION_KIND, AT(kind), "family of the filters (default auto)", NULL, 0,
-     MAKING},
-    {"nkeys", 'n', "COUNT", OPTION_COUNT, AT(nkeys),
-     "number of keys to size a full filter for, which is then filled as the rows come, without "
-     "memory for each key (default: they are counted)",
-     NULL, 0, "build"},
-    {"fpr", 'p', "FPR", OPTION_FPR, AT(fpr), "false-positive rate: 0.01, 1%, 1/256", NULL, 0,
-     MAKING},
-    {"bits", 'b', "BITS", OPTION_REAL, AT(bits_per_key), "bits per key, instead of an FPR", NULL, 0,
-     MAKING},
-    {"filter", 0, "KIND", OPTION_CHOICE, AT(table_filter),
-     "one filter for the table, one for each range of keys, or one for each 2 KiB of data, as "
-     "LevelDB stores them or with fewer false positives; quotient: in each block of a nori table, "
-     "without -b (default full):",
-     sst_filters, 0, MAKING},
-    {"prefix-length", 0, "N", OPTION_COUNT, AT(prefix_length),
-     "also a filter of the first N bytes of each key, for scans", NULL, 0, MAKING},
-    {"prefix-delimiter", 0, "C", OPTION_TEXT, AT(prefix_delimiter),
-     "also a filter of each key up to its first C", NULL, 0, MAKING},
-    {"compress", 0, "CODEC", OPTION_CHOICE, AT(compress),
-     "codec of the data blocks; LevelDB reads snappy, after 1.23 also zstd; lz4 is read by nay "
-     "alone, "
-     "and in tables of nori by nori:",
-     sst_codecs, 0, MAKING},
-    {"block", 0, "SIZE", OPTION_SIZE, AT(block_bytes), "size of a block (default 4096)", NULL, 0,
-     MAKING},
-    {"properties", 0, NULL, OPTION_FLAG, AT(properties),
-     "also store counts, sizes and the range of keys and sequence numbers, which info shows", NULL,
-     0, MAKING},
-    {"output", 'o', "FILE", OPTION_FILE, AT(out), "write FILE, atomically", NULL, 0, MAKING},
-    {"sort", 0, NULL, OPTION_FLAG, AT(sort),
-     "sort the rows first, in memory; of equal keys the last one wins", NULL, 0, "build"},
-    {"sequence", 0, "N", OPTION_NUMBER, AT(sequence), "internal keys with this sequence number",
-     NULL, 0, "build"},
-    {"bottom", 0, NULL, OPTION_FLAG, AT(bottom),
-     "no older table lies below, so deletions are dropped", NULL, 0, "compact"},
-    {"target-size", 0, "SIZE", OPTION_SIZE, AT(target_bytes),
-     "several tables of about SIZE with disjoint ranges of keys: FILE with a number before its "
-     "suffix",
-     NULL, 0, "compact"},
-    {"snapshot", 0, "N", OPTION_NUMBER, AT(snapshot),
-     "get, scan: only versions up to sequence number N; compact: keep the versions that a reader "
-     "at "
-     "sequence N can see",
-     NULL, 0, "get, scan, compact"},
-    {"format", 0, "NAME", OPTION_TABLE_FORMAT, AT(table_format),
-     "layout of the tables: build: to write (default LevelDB's); else to read, where they have no "
-     "magic number; nori and mini-lsm for short",
-     NULL, 0, NULL},
-    {"comparator", 0, "NAME", OPTION_TEXT, AT(comparator),
-     "order of the keys: bytewise, reverse, decimal, or prefix.N: N bytes ascending, the rest "
-     "descending (default: what the table names, or bytewise)",
-     NULL, 0, NULL},
-    ROW_FORCE(0, MAKING),
-    {"from", 0, "KEY", OPTION_TEXT, AT(from), "start at KEY", NULL, 0, "scan"},
-    {"to", 0, "KEY", OPTION_TEXT, AT(upto), "end before KEY", NULL, 0, "scan"},
-    {"prefix", 0, "KEY", OPTION_TEXT, AT(prefix), "only keys that start with KEY", NULL, 0, "scan"},
-    {"reverse", 0, NULL, OPTION_FLAG, AT(reverse), "from the last key to the first", NULL, 0,
-     "scan"},
-    ROW_MAX_COUNT("at most COUNT entries; get: of the keys of each file", 0, "get, scan"),
-    ROW_LINE_NUMBER(0, "get"),
-    {"versions", 0, NULL, OPTION_FLAG, AT(versions),
-     "all versions of internal keys, with sequence number and type", NULL, 0, "scan"},
-    {"no-values", 0, NULL, OPTION_FLAG, AT(no_values), "print only the keys", NULL, 0, "get, scan"},
-    {"count", 'c', NULL, OPTION_FLAG, AT(count), "print only how many keys are selected", NULL, 0,
-     "get, scan"},
-    ROW_INVERT("select the keys that are absent", "get"),
-    {"older", 0, "TABLE", OPTION_FILES, AT(older),
-     "another table, for keys that those before it do not know; may be repeated", NULL, 0, "get"},
-    {"keys", 0, "FILE", OPTION_FILES, AT(key_files), "read keys from FILE; may be repeated", NULL,
-     0, "get"},
-    {"prom", 0, NULL, OPTION_FLAG, AT(prom),
-     "write metrics for Prometheus; get: the counters of the lookups, instead of the keys", NULL, 0,
-     "get, info"},
-    {"verify", 0, NULL, OPTION_FLAG, AT(verify_table), "read every block, count the entries", NULL,
-     0, "info"},
-    ROW_NULL(0, "build, get, scan"),
-    ROW_KEY_TYPE(0, "build, get, scan"),
-    ROWS_FRAMING(0, "build, get"),
-    {"threads", 'T', "N", OPTION_NUMBER, AT(threads),
-     "build, get: 1: none beside that which reads and hashes; compact: with --target-size, ranges "
-     "of keys that are compacted at the same time. 0: one for each CPU (default 2)",
-     NULL, 0, "build, get, compact"},
-    ROW_PROGRESS(0, "build, get, compact"),
+static const option_row sst_rows[] = {
+    {"type", 't', "KIND", KIND_AT(sst_options, size.kind),
+     .help = "family of the filters (default auto)", .verbs = MAKING},
+    {"nkeys", 'n', "COUNT", COUNT_AT(sst_options, size.nkeys),
+     .help =
+         "number of keys to size a full filter for, which is then filled as the rows come, without "
+         "memory for each key (default: they are counted)",
+     .verbs = "build"},
+    {"fpr", 'p', "FPR", FPR_AT(sst_options, size.fpr),
+     .help = "false-positive rate: 0.01, 1%, 1/256", .verbs = MAKING},
+    {"bits", 'b', "BITS", REAL_AT(sst_options, size.bits_per_key),
+     .help = "bits per key, instead of an FPR", .verbs = MAKING},
+    {"filter", 0, "KIND", CHOICE_AT(sst_options, table_filter),
+     .help =
+         "one filter for the table, one for each range of keys, or one for each 2 KiB of data, as "
+         "LevelDB stores them or with fewer false positives; quotient: in each block of a nori "
+         "table, "
+         "without -b (default full):",
+     .choices = sst_filters, .verbs = MAKING, .preset = CHOICE_NOT_GIVEN},
+    {"prefix-length", 0, "N", COUNT_AT(sst_options, prefix_length),
+     .help = "also a filter of the first N bytes of each key, for scans", .verbs = MAKING},
+    {"prefix-delimiter", 0, "C", TEXT_AT(sst_options, prefix_delimiter),
+     .help = "also a filter of each key up to its first C", .verbs = MAKING},
+    {"compress", 0, "CODEC", CHOICE_AT(sst_options, compress),
+     .help =
+         "codec of the data blocks; LevelDB reads snappy, after 1.23 also zstd; lz4 is read by nay "
+         "alone, and in tables of nori by nori:",
+     .choices = sst_codecs, .verbs = MAKING},
+    {"block", 0, "SIZE", SIZE_AT(sst_options, block_bytes),
+     .help = "size of a block (default 4096)", .verbs = MAKING},
+    {"properties", 0, NULL, FLAG_AT(sst_options, properties),
+     .help =
+         "also store counts, sizes and the range of keys and sequence numbers, which info shows",
+     .verbs = MAKING},
+    {"output", 'o', "FILE", OUTPUT_AT(sst_options, output.path), .help = "write FILE, atomically",
+     .verbs = MAKING},
+    {"sort", 0, NULL, FLAG_AT(sst_options, sort),
+     .help = "sort the rows first, in memory; of equal keys the last one wins", .verbs = "build"},
+    {"sequence", 0, "N", NUMBER_AT(sst_options, sequence),
+     .help = "internal keys with this sequence number", .verbs = "build",
+     .preset = NUMBER_NOT_GIVEN},
+    {"bottom", 0, NULL, FLAG_AT(sst_options, bottom),
+     .help = "no older table lies below, so deletions are dropped", .verbs = "compact"},
+    {"target-size", 0, "SIZE", SIZE_AT(sst_options, target_bytes),
+     .help = "several tables of about SIZE with disjoint ranges of keys: FILE with a number before "
+             "its suffix",
+     .verbs = "compact"},
+    {"snapshot", 0, "N", NUMBER_AT(sst_options, snapshot),
+     .help = "get, scan: only versions up to sequence number N; compact: keep the versions that a "
+             "reader "
+             "at sequence N can see",
+     .verbs = "get, scan, compact", .preset = NUMBER_NOT_GIVEN},
+    {"format", 0, "NAME", TABLE_FORMAT_AT(sst_options, table_format),
+     .help = "layout of the tables: build: to write (default LevelDB's); else to read, where they "
+             "have no "
+             "magic number; nori and mini-lsm for short"},
+    {"comparator", 0, "NAME", TEXT_AT(sst_options, comparator),
+     .help =
+         "order of the keys: bytewise, reverse, decimal, or prefix.N: N bytes ascending, the rest "
+         "descending (default: what the table names, or bytewise)"},
+    {"from", 0, "KEY", TEXT_AT(sst_options, from), .help = "start at KEY", .verbs = "scan"},
+    {"to", 0, "KEY", TEXT_AT(sst_options, upto), .help = "end before KEY", .verbs = "scan"},
+    {"prefix", 0, "KEY", TEXT_AT(sst_options, prefix), .help = "only keys that start with KEY",
+     .verbs = "scan"},
+    {"reverse", 0, NULL, FLAG_AT(sst_options, reverse), .help = "from the last key to the first",
+     .verbs = "scan"},
+    {"max-count", 0, "COUNT", NUMBER_AT(sst_options, select.max_count),
+     .help = "at most COUNT entries; get: of the keys of each file", .verbs = "get, scan"},
+    {"versions", 0, NULL, FLAG_AT(sst_options, versions),
+     .help = "all versions of internal keys, with sequence number and type", .verbs = "scan"},
+    {"no-values", 0, NULL, FLAG_AT(sst_options, no_values), .help = "print only the keys",
+     .verbs = "get, scan"},
+    {"invert-match", 'v', NULL, FLAG_AT(sst_options, invert),
+     .help = "select the keys that are absent", .verbs = "get"},
+    {"older", 0, "TABLE", FILES_AT(sst_options, older),
+     .help = "another table, for keys that those before it do not know; may be repeated",
+     .verbs = "get"},
+    {"prom", 0, NULL, FLAG_AT(sst_options, prom),
+     .help = "write metrics for Prometheus; get: the counters of the lookups, instead of the keys",
+     .verbs = "get, info"},
+    {"verify", 0, NULL, FLAG_AT(sst_options, verify), .help = "read every block, count the entries",
+     .verbs = "info"},
+    {"threads", 'T', "N", NUMBER_AT(sst_options, keys.threads),
+     .help = "build, get: 1: none beside that which reads and hashes; compact: with --target-size, "
+             "ranges "
+             "of keys that are compacted at the same time. 0: one for each CPU (default 2)",
+     .verbs = "build, get, compact"},
+    {0},
+};
+static const option_use sst_uses[] = {
+    TAKES_FOR(sst_options, output, OUTPUT_FORCE, MAKING),
+    TAKES_FOR(sst_options, select, SELECT_COUNT, "get, scan"),
+    TAKES_FOR(sst_options, keys, KEYS_FILES | KEYS_LINE_NUMBER, "get"),
+    TAKES_FOR(sst_options, keys, KEYS_TYPE, "build, get, scan"),
+    TAKES_FOR(sst_options, keys, KEYS_FRAMING, "build, get"),
+    REPORTS(REPORT_JSON),
+    REPORTS_FOR(REPORT_PROGRESS, "build, get, compact"),
     {0},
 };
 
 const command command_sst = {
     .name = "sst",
     .run = sst_run,
+    .size = sizeof(sst_options),
     .summary = "build, query, scan and compact sorted tables with filters",
     .operands =
         "build [FILE...] -o TABLE | get TABLE [KEY...] | scan TABLE... | info TABLE... | compact "
@@ -117,8 +132,8 @@ const command command_sst = {
     .changes = ANY_NUMBER,
     .changes_by = "compact",
     .verbs = "build get scan info compact",
-    .takes = TAKES_JSON,
-    .own = sst_options,
+    .own = sst_rows,
+    .uses = sst_uses,
     .about =
         "A table (SST) is a file of sorted keys and values in LevelDB's format, with filters that "
         "say which keys are certainly not in it.\n"

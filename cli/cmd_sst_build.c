@@ -10,7 +10,7 @@
 #include "tables.h"
 
 typedef struct build {
-  const options *o;
+  const sst_options *o;
   const char *out;
   nay_sst_writer *writer;
   nay_sst_foreign_writer *foreign; /* with --format, instead */
@@ -25,8 +25,8 @@ typedef struct build {
  * A row is a line: the key, a tab, the value. The reader of columns finds the key, decoded; with
  * --csv, -F or -k the value is the whole row, for the key may be anywhere in it.
  */
-static key_style build_style(const options *o) {
-  key_style style = o->keys;
+static keys_options build_style(const keys_options *keys) {
+  keys_options style = *keys;
   bool columns = style.csv || style.tsv || style.separator != NULL;
   bool lines = !columns && !style.length_prefixed && style.type != KEY_U64LE;
   if (lines && style.null) style.separator = "\t";
@@ -137,9 +137,9 @@ static int build_report(const build *b) {
   nay_sst_info info = {.size = sizeof info};
   nay_sst_describe(table, &info);
   /* a filter of -n keys may have got more of them; any other is as large as its keys need */
-  const nay_filter *f = b->o->nkeys != 0 ? nay_sst_filter_of(table) : NULL;
-  promise p = f != NULL ? promise_judge(f, b->o->fpr) : (promise){.fpr = 0};
-  if (b->o->json) {
+  const nay_filter *f = b->o->size.nkeys != 0 ? nay_sst_filter_of(table) : NULL;
+  promise p = f != NULL ? promise_judge(f, b->o->size.fpr) : (promise){.fpr = 0};
+  if (b->o->common.json) {
     json_begin("nay.sst.build/1");
     json_text("file", b->out);
     json_count("nkeys", b->nrows);
@@ -156,20 +156,20 @@ static int build_report(const build *b) {
     message("%s overwritten by a later row with the same key", COUNTED(b->noverwritten, "row"));
   }
   int status = EXIT_FOUND;
-  if (f != NULL) status = promise_tell(b->o, b->out, &p, NULL, status);
+  if (f != NULL) status = promise_tell(&b->o->common, b->out, &p, NULL, status);
   nay_sst_free(table);
   return status;
 }
 
 static void build_open(build *b, table_plan *plan) {
-  const options *o = b->o;
+  const sst_options *o = b->o;
   nay_diag diag = {.what = NULL};
   bool given = o->sequence != NUMBER_NOT_GIVEN;
   if (given && o->sequence > NAY_SST_MAX_SEQUENCE) {
     die(EXIT_TROUBLE, "--sequence: at most 2^56 - 1");
   }
   if (o->table_format != NULL) {
-    options_refuse(o, "nkeys", "sst build --format");
+    options_refuse(&o->common, "nkeys", "sst build --format");
     describe_not(described_key(&o->keys), o->table_format);
     b->foreign = table_foreign_writer(o, b->out);
     return;
@@ -182,16 +182,15 @@ static void build_open(build *b, table_plan *plan) {
   if (status != NAY_OK) table_die(b->out, status, &diag);
 }
 
-int sst_build(options *o) {
+int sst_build(sst_options *o) {
   build b = {.o = o,
              .out = table_output(o),
              .whole_rows = o->keys.csv || o->keys.column != NULL || o->keys.separator != NULL};
   table_plan plan; /* stays: the writer points into it */
   build_open(&b, &plan);
-  options reading = *o;
-  reading.keys = build_style(o);
-  key_stream *s =
-      stream_open(&reading, (const char *const *)o->operands + 1, (size_t)o->noperands - 1, NULL);
+  keys_options style = build_style(&o->keys);
+  key_stream *s = stream_open(&o->common, &style, (const char *const *)o->common.operands + 1,
+                              (size_t)o->common.noperands - 1, NULL);
   build_rows(&b, s);
   stream_close(s);
   outfile_lock(b.out);

@@ -24,7 +24,7 @@ typedef struct compact_part {
 } compact_part;
 
 typedef struct compact {
-  const options *o;
+  const sst_options *o;
   const char *out;
   char **paths; /* named so far, whether finished or not */
   size_t npaths;
@@ -99,7 +99,7 @@ static nay_status compact_parts(compact *c, const table_list *t, nay_sst_compact
                                 nay_diag *diag, nay_sst_compact_stats *stats) {
   nay_sst_outputs to = {.size = sizeof to, .next = compact_next, .done = compact_done, .ctx = c};
   how->target_bytes = c->o->target_bytes;
-  how->threads = options_threads(c->o);
+  how->threads = keys_threads(&c->o->keys);
   signals_defer(true);
   nay_status status = nay_sst_compact_to(t->at, t->n, &to, how, NULL, diag, stats);
   for (size_t i = 0; status != NAY_OK && i < c->nparts; i++) outfile_remove(c->parts[i].path);
@@ -139,7 +139,7 @@ static void compact_json(const compact *c, const nay_sst_compact_stats *stats) {
 
 static void compact_report(const compact *c, const nay_sst_compact_stats *stats) {
   char read[NUMBER_TEXT], old[NUMBER_TEXT], gone[NUMBER_TEXT], what[NUMBER_TEXT + 32];
-  if (c->o->json) compact_json(c, stats);
+  if (c->o->common.json) compact_json(c, stats);
   const char *out = c->out;
   if (c->o->target_bytes != 0) {
     snprintf(what, sizeof what, "%s", COUNTED(c->nparts, "table"));
@@ -176,20 +176,22 @@ _Noreturn static void compact_failed(const table_list *t, const char *out, nay_s
 }
 
 /* --format names what is read: the output is LevelDB's. */
-static void compact_check_options(const options *o) {
+static void compact_check_options(const sst_options *o) {
   if (o->table_format != NULL && table_layout_is_nori(o->table_format)) {
     die(EXIT_TROUBLE,
         "--format: compact writes LevelDB's tables, and recognises those of nori: omit it");
   }
-  if (o->target_bytes != 0) options_refuse(o, "force", "sst compact --target-size");
+  if (o->target_bytes != 0) options_refuse(&o->common, "force", "sst compact --target-size");
   if (o->snapshot == 0) die(EXIT_TROUBLE, "--snapshot: at least 1 with compact");
 }
 
-int sst_compact(options *o) {
+int sst_compact(sst_options *o) {
   compact_check_options(o);
-  bool several = o->target_bytes != 0 && o->out != NULL && !outfile_is_stdout(o->out);
-  compact c = {
-      .o = o, .out = several ? o->out : table_output(o), .progress = PTHREAD_MUTEX_INITIALIZER};
+  bool several =
+      o->target_bytes != 0 && o->output.path != NULL && !outfile_is_stdout(o->output.path);
+  compact c = {.o = o,
+               .out = several ? o->output.path : table_output(o),
+               .progress = PTHREAD_MUTEX_INITIALIZER};
   outfile_lock(c.out); /* before it is read: it may be one of the tables */
   table_list t = tables_of(o);
   tables_have_versions(o, &t);
@@ -204,7 +206,7 @@ int sst_compact(options *o) {
                                  .nsnapshots = o->snapshot != NUMBER_NOT_GIVEN,
                                  .progress = compact_progress,
                                  .progress_ctx = &c};
-  progress_begin(o->quiet ? PROGRESS_NEVER : (progress_mode)o->progress, 0);
+  progress_begin(o->common.quiet ? PROGRESS_NEVER : (progress_mode)o->common.progress, 0);
   nay_status status = o->target_bytes != 0
                           ? compact_parts(&c, &t, &how, &diag, &stats)
                           : nay_sst_compact(t.at, t.n, c.out, &how, NULL, &diag, &stats);

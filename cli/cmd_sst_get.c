@@ -14,7 +14,7 @@
 #define GET_BATCH 1024u /* keys that are looked up together: their values may pin a block each */
 
 typedef struct get {
-  const options *o;
+  const sst_options *o;
   table_list tables;
   nay_lookup *lookup;
   nay_sst_value values[GET_BATCH];
@@ -27,8 +27,8 @@ typedef struct get {
 static void get_print(const get *g, const key_batch *b, size_t i, const nay_sst_value *value,
                       size_t table) {
   size_t len;
-  if (g->o->count || g->o->prom) return;
-  if (g->o->json) {
+  if (g->o->select.count || g->o->prom) return;
+  if (g->o->common.json) {
     json_open(NULL, '{');
     selection_json_key(b, i);
     if (value != NULL && !g->o->no_values) json_bytes("value", value->bytes, value->len);
@@ -135,31 +135,32 @@ static void get_prom(const get *g) {
 static void get_print_counts(const get *g) {
   if (g->o->prom) {
     get_prom(g);
-  } else if (selection_counts(g->o)) {
-    if (g->o->json) get_json_count(g);
-    if (!g->o->json) table_print_count(g->o, NULL, g->selection.nselected);
+  } else if (selection_counts(&g->o->common, &g->o->select)) {
+    if (g->o->common.json) get_json_count(g);
+    if (!g->o->common.json) table_print_count(g->o, NULL, g->selection.nselected);
   }
 }
 
 /* The operands after the table are keys. */
-static void get_take_keys(options *o) {
-  for (int i = 2; i < o->noperands; i++) {
-    table_file file = tablefile_try(o->operands[i], NULL);
-    if (file.is_table) message("'%s' is a key here; --older reads it as a table", o->operands[i]);
+static void get_take_keys(sst_options *o) {
+  for (int i = 2; i < o->common.noperands; i++) {
+    table_file file = tablefile_try(o->common.operands[i], NULL);
+    if (file.is_table)
+      message("'%s' is a key here; --older reads it as a table", o->common.operands[i]);
     tablefile_close(&file);
-    options_append(&o->keys.args, o->operands[i]);
+    options_append(&o->keys.args, o->common.operands[i]);
   }
-  if (o->keys.args.n > 0 && o->key_files.n > 0) {
+  if (o->keys.args.n > 0 && o->keys.files.n > 0) {
     die(EXIT_TROUBLE, "--keys and keys as operands are mutually exclusive");
   }
 }
 
 /* The table, and the older ones. */
-static table_list get_tables(const options *o) {
-  if (o->noperands < 2) die(EXIT_TROUBLE, "missing operand: a table");
+static table_list get_tables(const sst_options *o) {
+  if (o->common.noperands < 2) die(EXIT_TROUBLE, "missing operand: a table");
   size_t n = o->older.n + 1;
   const char **names = must_alloc(n * sizeof *names);
-  names[0] = o->operands[1];
+  names[0] = o->common.operands[1];
   if (n > 1) memcpy(names + 1, o->older.at, o->older.n * sizeof *names);
   return tables_open(names, n, o->table_format);
 }
@@ -172,9 +173,11 @@ static void get_free(get *g) {
   free(g);
 }
 
-static get *get_new(options *o) {
+static get *get_new(sst_options *o) {
   get *g = must_alloc(sizeof *g);
-  *g = (get){.o = o, .tables = get_tables(o), .selection = selection_begin(o)};
+  *g = (get){.o = o,
+             .tables = get_tables(o),
+             .selection = selection_begin(&o->common, &o->select, &o->keys)};
   tables_have_versions(o, &g->tables);
   tables_described(o, &g->tables);
   for (size_t i = 0; i < GET_BATCH; i++) g->values[i].size = sizeof g->values[i];
@@ -186,14 +189,15 @@ static get *get_new(options *o) {
   return g;
 }
 
-int sst_get(options *o) {
-  prom_check(o);
-  if (o->prom) options_refuse(o, "line-number, no-values, count", "sst get --prom");
+int sst_get(sst_options *o) {
+  prom_check(&o->common, o->prom);
+  if (o->prom) options_refuse(&o->common, "line-number, no-values, count", "sst get --prom");
   get_take_keys(o);
   get *g = get_new(o);
   int reading = EXIT_FOUND;
-  if (o->max_count != 0) { /* as in grep: 0 reads nothing */
-    key_stream *s = stream_open(o, (const char *const *)o->key_files.at, o->key_files.n, NULL);
+  if (o->select.max_count != 0) { /* as in grep: 0 reads nothing */
+    key_stream *s = stream_open(&o->common, &o->keys, (const char *const *)o->keys.files.at,
+                                o->keys.files.n, NULL);
     stream_skip_bad_files(s);
     for (key_batch *b; (b = stream_next(s)) != NULL;) get_batch(g, s, b);
     reading = stream_status(s);
@@ -204,5 +208,6 @@ int sst_get(options *o) {
   get_report(g);
   int status = exit_worse(g->selection.nselected > 0 ? EXIT_FOUND : EXIT_NONE, reading);
   get_free(g);
+  free(o->keys.args.at);
   return status;
 }

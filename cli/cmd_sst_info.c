@@ -165,7 +165,7 @@ static void info_count_damaged(const table_file *file, table_facts *t) {
 }
 
 /* What nay_sst.h does not tell: the statistics of filters of every layout. */
-static void info_filters(const options *o, table_facts *t, prom_samples *to) {
+static void info_filters(const sst_options *o, table_facts *t, prom_samples *to) {
   table_file file = tablefile_try(t->path, o->table_format);
   if (!file.is_table) die(EXIT_DAMAGED, "%s: not a table any more", t->path);
   t->filters = tablefile_summary(&file);
@@ -183,8 +183,8 @@ static void info_prom(const table_facts *t, prom_samples *to) {
   if (t->verdict.verified) prom_sample(to, PROM_TABLE_ENTRIES, (double)t->verdict.nentries);
 }
 
-int sst_info(options *o) {
-  prom_check(o);
+int sst_info(sst_options *o) {
+  prom_check(&o->common, o->prom);
   table_list list = tables_of(o);
   prom_samples *samples = must_alloc(list.n * sizeof *samples);
   int status = EXIT_FOUND;
@@ -193,14 +193,14 @@ int sst_info(options *o) {
     samples[i] = (prom_samples){.file = t.path};
     nay_sst_describe(t.table, &t.info);
     t.is_foreign = table_is_foreign(t.table, &t.foreign);
-    if (o->verify_table) t.verdict = table_verify(t.path, t.table);
+    if (o->verify) t.verdict = table_verify(t.path, t.table);
     info_filters(o, &t, &samples[i]);
     if (o->prom) {
       info_prom(&t, &samples[i]);
     } else {
-      (o->json ? info_json : info_text)(&t);
+      (o->common.json ? info_json : info_text)(&t);
     }
-    if (o->verify_table && info_is_damaged(&t)) {
+    if (o->verify && info_is_damaged(&t)) {
       message_error("%s: a filter is damaged: the data answers without it", t.path);
       status = EXIT_DAMAGED;
     }

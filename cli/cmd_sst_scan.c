@@ -15,7 +15,7 @@
 #include <nay_sst_scan.h>
 
 typedef struct scan {
-  const options *o;
+  const sst_options *o;
   bool internal;
   bool terms;             /* nori: a version is a term and an index */
   const nay_sst_iter *it; /* of one table */
@@ -61,9 +61,9 @@ static void scan_print(scan *s, const char *path, const nay_sst_version *v, cons
                        size_t value_len) {
   bool tells_version = s->o->versions && s->internal;
   size_t len;
-  if (s->o->count) return;
+  if (s->o->select.count) return;
   const char *key = scan_key(s, path, v, &len);
-  if (s->o->json) {
+  if (s->o->common.json) {
     json_open(NULL, '{');
     json_bytes("key", (const uint8_t *)key, len);
     if (tells_version && s->terms) json_count("term", nay_sst_iter_term(s->it));
@@ -101,7 +101,7 @@ static void scan_entry(scan *s, const char *path, const nay_sst_iter *it) {
   scan_print(s, path, &v, value, value_len);
 }
 
-static nay_status scan_start(const options *o, nay_sst_iter *it) {
+static nay_status scan_start(const sst_options *o, nay_sst_iter *it) {
   size_t from_len = 0, to_len = 0, prefix_len = 0;
   uint8_t *from = key_of_text(&o->keys, "from", o->from, &from_len);
   uint8_t *to = key_of_text(&o->keys, "to", o->upto, &to_len);
@@ -119,7 +119,7 @@ static void scan_one(scan *s, const nay_sst *table, const char *path) {
   if (nay_sst_iter_new(table, &it) != NAY_OK) die(EXIT_TROUBLE, "out of memory");
   s->it = it;
   nay_status status = scan_start(s->o, it);
-  while (status == NAY_OK && s->selected < s->o->max_count) {
+  while (status == NAY_OK && s->selected < s->o->select.max_count) {
     scan_entry(s, path, it);
     status = nay_sst_iter_next(it);
   }
@@ -137,7 +137,7 @@ static const char *scan_path(const table_list *t, const nay_sst *table) {
   return t->names[0];
 }
 
-static nay_merge *scan_merge(const options *o, const table_list *t, const nay_lookup *lookup) {
+static nay_merge *scan_merge(const sst_options *o, const table_list *t, const nay_lookup *lookup) {
   nay_merge_options how = {.size = sizeof how, .all_versions = o->versions};
   if (o->snapshot != NUMBER_NOT_GIVEN) how.sequence = &o->snapshot;
   uint8_t *from = key_of_text(&o->keys, "from", o->from, &how.lower_len);
@@ -158,7 +158,7 @@ static nay_merge *scan_merge(const options *o, const table_list *t, const nay_lo
 }
 
 static void scan_many(scan *s, const table_list *t) {
-  const options *o = s->o;
+  const sst_options *o = s->o;
   nay_lookup *lookup;
   nay_diag diag = {.what = NULL};
   nay_lookup_level all = {.size = sizeof all, .tables = t->at, .n = t->n};
@@ -166,7 +166,7 @@ static void scan_many(scan *s, const table_list *t) {
   if (status != NAY_OK) table_die(t->names[diag.offset < t->n ? diag.offset : 0], status, &diag);
   nay_merge *m = scan_merge(o, t, lookup);
   status = o->reverse ? nay_merge_last(m) : nay_merge_first(m);
-  while (status == NAY_OK && s->selected < o->max_count) {
+  while (status == NAY_OK && s->selected < o->select.max_count) {
     size_t len;
     nay_sst_version v = {.size = sizeof v};
     (void)nay_merge_version(m, &v);
@@ -183,11 +183,11 @@ static void scan_many(scan *s, const table_list *t) {
 }
 
 /* --key=hex and b64 show the bytes of keys of any type. */
-static bool scan_shows_bytes(const options *o) {
+static bool scan_shows_bytes(const sst_options *o) {
   return o->keys.type == NAY_KEY_HEX || o->keys.type == NAY_KEY_B64;
 }
 
-int sst_scan(options *o) {
+int sst_scan(sst_options *o) {
   if (o->prefix != NULL && (o->from != NULL || o->upto != NULL)) {
     die(EXIT_TROUBLE, "--prefix excludes --from and --to");
   }
@@ -212,7 +212,7 @@ int sst_scan(options *o) {
   } else {
     scan_many(&s, &t);
   }
-  if (selection_counts(o)) table_print_count(o, "nay.sst.scan/1", s.selected);
+  if (selection_counts(&o->common, &o->select)) table_print_count(o, "nay.sst.scan/1", s.selected);
   out_flush();
   free(s.last);
   free(s.text);

@@ -20,8 +20,17 @@
 #define UNIQ_FIRST 8192     /* keys of the first level of a filter that grows */
 #define UNIQ_NKEYS 10000000 /* without -n, of a filter that cannot grow */
 
+typedef struct uniq_options {
+  options common;
+  size_options size;
+  keys_options keys;
+  select_options select;
+  bool exact, repeated;
+  const char *window, *state;
+} uniq_options;
+
 typedef struct uniq {
-  const options *o;
+  const uniq_options *o;
   nay_filter *filter;
   exact_set *exact; /* or NULL */
   uint64_t selected, fresh;
@@ -46,27 +55,28 @@ static nay_kind uniq_kind(const nay_params *p, bool grows) {
 }
 
 /* The number of lines to plan for, and the family, when -n and -t do not say. */
-static void uniq_size(const options *o, nay_params *p) {
-  const char *const *paths = (const char *const *)o->operands;
+static void uniq_size(const uniq_options *o, nay_params *p) {
+  const char *const *paths = (const char *const *)o->common.operands;
   bool counted = false, given = p->nkeys != 0;
-  if (!given) counted = stream_count(o, paths, (size_t)o->noperands, &p->nkeys);
+  if (!given) counted = stream_count(&o->keys, paths, (size_t)o->common.noperands, &p->nkeys);
   if (p->nkeys == 0) p->nkeys = counted ? 1 : UNIQ_FIRST;
   if (p->kind == NAY_AUTO) p->kind = uniq_kind(p, !given && (!counted || o->state != NULL));
   bool grows = p->kind == NAY_SCALABLE;
   if (!given && !counted && !grows) p->nkeys = UNIQ_NKEYS;
 }
 
-static void uniq_window(const options *o, nay_params *p) {
+static void uniq_window(const uniq_options *o, nay_params *p) {
   uint64_t count, seconds;
   if (nay_kind_name(NAY_WINDOW) == NULL) {
     die(EXIT_TROUBLE, "--window: this library has no family that forgets keys");
   }
-  if (o->kind != NAY_AUTO && o->kind != NAY_WINDOW) {
-    die(EXIT_TROUBLE, "--window: a %s filter forgets nothing: omit -t", nay_kind_name(o->kind));
+  if (o->size.kind != NAY_AUTO && o->size.kind != NAY_WINDOW) {
+    die(EXIT_TROUBLE, "--window: a %s filter forgets nothing: omit -t",
+        nay_kind_name(o->size.kind));
   }
   p->kind = NAY_WINDOW;
   if (number_count(o->window, &count) && count != 0) {
-    if (o->nkeys != 0 && o->nkeys != count) {
+    if (o->size.nkeys != 0 && o->size.nkeys != count) {
       die(EXIT_TROUBLE, "-n and a --window of lines give two numbers of lines: omit -n");
     }
     p->nkeys = count;
@@ -79,8 +89,8 @@ static void uniq_window(const options *o, nay_params *p) {
   }
 }
 
-static nay_params uniq_params(const options *o) {
-  nay_params p = options_params(o, UNIQ_FPR);
+static nay_params uniq_params(const uniq_options *o) {
+  nay_params p = size_params(&o->size, NULL, UNIQ_FPR);
   if (o->window != NULL) {
     uniq_window(o, &p);
     return p;
@@ -96,19 +106,19 @@ static nay_params uniq_params(const options *o) {
 /* ---- the state ---- */
 
 /* The option that contradicts the parameters of the state, or NULL. */
-static const char *uniq_contradiction(const options *o, const nay_params *is) {
+static const char *uniq_contradiction(const uniq_options *o, const nay_params *is) {
   if (o->window != NULL) {
     nay_params p = {sizeof p, .nkeys = is->nkeys};
     uniq_window(o, &p);
     bool same = is->kind == NAY_WINDOW && p.window == is->window && p.nkeys == is->nkeys;
     if (!same) return "--window";
   }
-  options size = *o;
+  size_options size = o->size;
   size.fpr = 0; /* it may change from run to run: it is the promise */
   return contradiction(&size, is);
 }
 
-static void uniq_check_state(const options *o, const nay_filter *f) {
+static void uniq_check_state(const uniq_options *o, const nay_filter *f) {
   nay_params is = {.size = sizeof is};
   nay_stats s = {.size = sizeof s};
   char window[NUMBER_TEXT + 16] = "";
@@ -128,16 +138,17 @@ static void uniq_check_state(const options *o, const nay_filter *f) {
       o->state, nay_kind_name(is.kind), COUNTED(is.nkeys, "key"), window);
 }
 
-static nay_filter *uniq_resume(options *o) {
-  filter_file file = filterfile_try(o->state, o);
+static nay_filter *uniq_resume(uniq_options *o) {
+  const filter_options native = {.format = NULL};
+  filter_file file = filterfile_try(o->state, &native);
   if (file.status == NAY_EFORMAT) die(EXIT_DAMAGED, "%s: no state of nay uniq", o->state);
   if (file.status != NAY_OK) die(exit_of(file.status), "%s: %s", o->state, file.why);
   uniq_check_state(o, file.filter);
-  described_filter(o, o->state, file.filter);
+  described_filter(&o->keys, o->state, file.filter);
   return file.filter;
 }
 
-static nay_filter *uniq_filter(options *o) {
+static nay_filter *uniq_filter(uniq_options *o) {
   if (o->state != NULL) outfile_lock(o->state); /* before checking that it exists */
   if (o->state != NULL && access(o->state, F_OK) == 0) return uniq_resume(o);
   if (o->exact) { /* only for its hash */
@@ -148,7 +159,7 @@ static nay_filter *uniq_filter(options *o) {
   if (!can_add(p.kind))
     die(EXIT_TROUBLE, "a %s filter is static and takes no adds", nay_kind_name(p.kind));
   nay_filter *f = new_filter(NULL, &p);
-  describe_filter(o, f);
+  describe_filter(&o->keys, f);
   return f;
 }
 
@@ -171,9 +182,9 @@ static void uniq_exact(uniq *u, const key_batch *b, uint64_t *bitmap) {
 
 static void uniq_batch(uniq *u, const key_batch *b) {
   uint64_t bitmap[BATCH_WORDS];
-  const options *o = u->o;
+  const uniq_options *o = u->o;
   if (nay_filter_kind(u->filter) == NAY_WINDOW) uniq_tick(u->filter);
-  bool prints = !o->count && !o->quiet;
+  bool prints = !o->select.count && !o->common.quiet;
   if (prints && b->header != NULL) out_record(b->header, b->header_len);
   if (u->exact != NULL) {
     uniq_exact(u, b, bitmap);
@@ -184,7 +195,7 @@ static void uniq_batch(uniq *u, const key_batch *b) {
   }
   for (size_t w = 0; w < (b->n + 63) / 64; w++) {
     uint64_t fresh = bitmap[w] & word_mask(b->n, w);
-    uint64_t word = o->repeated || o->quiet ? ~fresh & word_mask(b->n, w) : fresh;
+    uint64_t word = o->repeated || o->common.quiet ? ~fresh & word_mask(b->n, w) : fresh;
     u->fresh += (uint64_t)__builtin_popcountll(fresh);
     u->selected += (uint64_t)__builtin_popcountll(word);
     if (prints && word != 0) batch_print(b, w, word);
@@ -194,11 +205,11 @@ static void uniq_batch(uniq *u, const key_batch *b) {
 /* Without -p the default FPR of the manual is the promise, also when -b or -M sets the size. */
 static promise uniq_promise(const uniq *u) {
   if (u->exact != NULL) return (promise){.overfilled = false};
-  return promise_judge(u->filter, u->o->fpr != 0 ? u->o->fpr : UNIQ_FPR);
+  return promise_judge(u->filter, u->o->size.fpr != 0 ? u->o->size.fpr : UNIQ_FPR);
 }
 
 /* What would have kept the promise: each of these options is one that the command then takes. */
-static const char *uniq_advice(const options *o) {
+static const char *uniq_advice(const uniq_options *o) {
   uint64_t count;
   bool by_count = o->window != NULL && number_count(o->window, &count);
   if (o->state != NULL) {
@@ -213,8 +224,8 @@ static const char *uniq_advice(const options *o) {
 }
 
 static int uniq_status(const uniq *u, const promise *p) {
-  return promise_tell(u->o, "the filter of seen lines", p, uniq_advice(u->o),
-                      u->o->quiet && u->selected == 0 ? EXIT_NONE : EXIT_FOUND);
+  return promise_tell(&u->o->common, "the filter of seen lines", p, uniq_advice(u->o),
+                      u->o->common.quiet && u->selected == 0 ? EXIT_NONE : EXIT_FOUND);
 }
 
 static void uniq_json(const uniq *u, uint64_t nkeys, const promise *p) {
@@ -227,32 +238,35 @@ static void uniq_json(const uniq *u, uint64_t nkeys, const promise *p) {
   json_end();
 }
 
-static int uniq_run(options *o) {
+static int uniq_run(options *common) {
+  uniq_options *o = (uniq_options *)common;
   if (o->exact && (o->state != NULL || o->window != NULL)) {
     die(EXIT_TROUBLE, "--exact keeps keys, not a filter: it excludes --state and --window");
   }
-  if (o->json) o->count = true;
+  if (o->common.json) o->select.count = true;
   uniq u = {.o = o, .filter = uniq_filter(o), .exact = o->exact ? exact_new() : NULL};
   if (o->state != NULL) signals_stop_gently();
-  key_stream *s = stream_open(o, (const char *const *)o->operands, (size_t)o->noperands, u.filter);
+  key_stream *s = stream_open(&o->common, &o->keys, (const char *const *)o->common.operands,
+                              (size_t)o->common.noperands, u.filter);
   stream_skip_bad_files(s);
   for (key_batch *b; (b = stream_next(s)) != NULL;) {
     uniq_batch(&u, b);
     if (b->idle) out_flush();
-    if (o->quiet && u.selected > 0 && o->state == NULL) break; /* the answer is known */
+    if (o->common.quiet && u.selected > 0 && o->state == NULL) break; /* the answer is known */
   }
   uint64_t nkeys = stream_nkeys(s);
   promise p = uniq_promise(&u);
-  if (o->json) {
+  if (o->common.json) {
     uniq_json(&u, nkeys, &p);
-  } else if (o->count && !o->quiet) {
+  } else if (o->select.count && !o->common.quiet) {
     out_text("%llu\n", (unsigned long long)u.selected);
   }
   out_flush();
   bool nothing_read = nkeys == 0 && stream_status(s) != EXIT_FOUND;
   if (o->state != NULL && !nothing_read) filterfile_save(u.filter, o->state);
   int status = uniq_status(&u, &p);
-  if (!o->quiet || u.selected == 0) status = exit_worse(status, stream_status(s)); /* as grep */
+  if (!o->common.quiet || u.selected == 0)
+    status = exit_worse(status, stream_status(s)); /* as grep */
   stream_close(s);
   signals_finish();
   if (u.exact != NULL) exact_free(u.exact);
@@ -260,29 +274,38 @@ static int uniq_run(options *o) {
   return status;
 }
 
-static const option_row uniq_options[] = {
-    ROW_TYPE_ADDS("family of the filter (default auto)"),
-    {"exact", 0, NULL, OPTION_FLAG, AT(exact),
-     "make no errors: keep every distinct key in memory, which grows", NULL, 0, NULL},
-    {"repeated", 'd', NULL, OPTION_FLAG, AT(repeated), "print the duplicates instead", NULL, 0,
-     NULL},
-    {"window", 0, "COUNT|TIME", OPTION_TEXT, AT(window),
-     "forget keys after COUNT lines, or after a time such as 90s, 15m, 1h, 7d", NULL, 0, NULL},
-    {"state", 0, "FILE", OPTION_FILE, AT(state),
-     "start from the filter in FILE if it exists, and save it there", NULL, 0, NULL},
-    {"quiet", 'q', NULL, OPTION_FLAG, AT(quiet),
-     "print nothing: exit status 0 when there is a duplicate, 1 when there is none", NULL, 0, NULL},
+static const option_row uniq_rows[] = {
+    {"type", 't', "KIND", KIND_ADDS_AT(uniq_options, size.kind),
+     .help = "family of the filter (default auto)"},
+    {"exact", 0, NULL, FLAG_AT(uniq_options, exact),
+     .help = "make no errors: keep every distinct key in memory, which grows"},
+    {"repeated", 'd', NULL, FLAG_AT(uniq_options, repeated),
+     .help = "print the duplicates instead"},
+    {"window", 0, "COUNT|TIME", TEXT_AT(uniq_options, window),
+     .help = "forget keys after COUNT lines, or after a time such as 90s, 15m, 1h, 7d"},
+    {"state", 0, "FILE", FILE_AT(uniq_options, state),
+     .help = "start from the filter in FILE if it exists, and save it there"},
+    {"quiet", 'q', NULL, FLAG_AT(uniq_options, common.quiet),
+     .help = "print nothing: exit status 0 when there is a duplicate, 1 when there is none"},
+    {0},
+};
+static const option_use uniq_uses[] = {
+    TAKES(uniq_options, size, SIZE_FAMILY | SIZE_KEYS),
+    TAKES(uniq_options, select, SELECT_COUNT),
+    TAKES(uniq_options, keys, KEYS_STYLE),
+    REPORTS(REPORT_JSON | REPORT_STRICT | REPORT_PROGRESS),
     {0},
 };
 
 const command command_uniq = {
     .name = "uniq",
     .run = uniq_run,
+    .size = sizeof(uniq_options),
     .summary = "print the first occurrence of each line, without sorting",
     .operands = "[FILE...]",
     .max_operands = ANY_NUMBER,
-    .takes = TAKES_FAMILY | TAKES_SIZE | TAKES_COUNT | TAKES_KEYS | TAKES_JSON | TAKES_STRICT,
-    .own = uniq_options,
+    .own = uniq_rows,
+    .uses = uniq_uses,
     .about =
         "Copies each line that was not seen before, in order and at once, so it suits streams "
         "that never end. Memory is that of one filter, sized by -n and -p (see nay plan), "

@@ -13,6 +13,15 @@
 
 #define VERIFY_RIVALS 2
 
+typedef struct verify_options {
+  options common;
+  filter_options filter;
+  keys_options keys;
+  text_list absent_files;
+  uint64_t random;
+  double expect_fpr;
+} verify_options;
+
 /* rival: the same bytes in another of the layouts that nothing in the file tells apart. */
 typedef struct rival {
   nay_filter *filter; /* NULL: there is none */
@@ -42,12 +51,12 @@ static void verify_show_missing(const key_batch *b, size_t w, uint64_t word, ver
 }
 
 /* Cassandra's three forms have one header and one hash. */
-static void verify_open_rivals(const char *path, const options *o, const nay_filter *f,
+static void verify_open_rivals(const char *path, const verify_options *o, const nay_filter *f,
                                verdict *v) {
   static const char prefix[] = "cassandra";
   const nay_format *own = nay_format_of(f), *format;
   bool has = strncmp(nay_format_name(own), prefix, strlen(prefix)) == 0;
-  if (!has || o->key_files.n == 0 || strcmp(path, "-") == 0) return;
+  if (!has || o->keys.files.n == 0 || strcmp(path, "-") == 0) return;
   for (size_t i = 0, n = 0; (format = nay_format_at(i)) != NULL && n < VERIFY_RIVALS; i++) {
     if (format == own || strncmp(nay_format_name(format), prefix, strlen(prefix)) != 0) continue;
     v->rivals[n].filter = filterfile_read_as(path, format);
@@ -75,9 +84,9 @@ static const char *verify_fitting(const verdict *v) {
   return NULL;
 }
 
-static void verify_keys(const options *o, nay_filter *f, verdict *v) {
-  if (o->key_files.n == 0) return;
-  key_stream *s = stream_open(o, o->key_files.at, o->key_files.n, f);
+static void verify_keys(const verify_options *o, nay_filter *f, verdict *v) {
+  if (o->keys.files.n == 0) return;
+  key_stream *s = stream_open(&o->common, &o->keys, o->keys.files.at, o->keys.files.n, f);
   stream_skip_bad_files(s);
   for (key_batch *b; (b = stream_next(s)) != NULL;) {
     uint64_t bitmap[BATCH_WORDS];
@@ -92,9 +101,9 @@ static void verify_keys(const options *o, nay_filter *f, verdict *v) {
   stream_close(s);
 }
 
-static void verify_absent(const options *o, nay_filter *f, verdict *v) {
+static void verify_absent(const verify_options *o, nay_filter *f, verdict *v) {
   if (o->absent_files.n == 0) return;
-  key_stream *s = stream_open(o, o->absent_files.at, o->absent_files.n, f);
+  key_stream *s = stream_open(&o->common, &o->keys, o->absent_files.at, o->absent_files.n, f);
   stream_skip_bad_files(s);
   for (key_batch *b; (b = stream_next(s)) != NULL;) {
     uint64_t bitmap[BATCH_WORDS];
@@ -109,7 +118,7 @@ static void verify_absent(const options *o, nay_filter *f, verdict *v) {
 }
 
 /* Pseudo-random keys of 16 bytes, the same in every run, so that results are reproducible. */
-static void verify_random(const options *o, nay_filter *f, verdict *v) {
+static void verify_random(const verify_options *o, nay_filter *f, verdict *v) {
   for (uint64_t i = 0; i < o->random; i++) {
     uint64_t key[2] = {nay_hash_mix(i), nay_hash_mix(~i)};
     v->nmaybes += nay_filter_may_contain(f, key, sizeof key);
@@ -118,9 +127,9 @@ static void verify_random(const options *o, nay_filter *f, verdict *v) {
 }
 
 /* Files without keys check nothing. */
-static void verify_warn_empty(const options *o, const verdict *v) {
+static void verify_warn_empty(const verify_options *o, const verdict *v) {
   if (v->reading != EXIT_FOUND) return; /* that is said already */
-  if (o->key_files.n > 0 && v->nkeys == 0) message_error("warning: --keys gives no keys");
+  if (o->keys.files.n > 0 && v->nkeys == 0) message_error("warning: --keys gives no keys");
   if (o->absent_files.n > 0 && v->nabsent == 0) {
     message_error("warning: --absent gives no keys: the FPR is not measured");
   }
@@ -143,14 +152,15 @@ static bool verify_is_above(const verdict *v, double limit) {
 
 static bool verify_keeps_promise(const verdict *v) { return !verify_is_above(v, verify_limit(v)); }
 
-static void verify_text(const options *o, const char *path, const nay_filter *f, const verdict *v) {
+static void verify_text(const verify_options *o, const char *path, const nay_filter *f,
+                        const verdict *v) {
   char a[NUMBER_TEXT], b[NUMBER_TEXT], c[NUMBER_TEXT], d[NUMBER_TEXT];
-  if (o->quiet) return;
+  if (o->common.quiet) return;
   out_text("%s: %s\n", path,
            nay_format_has_checksum(nay_format_of(f)) ? "intact, every checksum matches"
                                                      : "readable; this layout has no checksum");
   if (nay_format_caveat(f) != NULL) out_text("%s: %s\n", path, nay_format_caveat(f));
-  if (o->key_files.n > 0) {
+  if (o->keys.files.n > 0) {
     out_text("%s: %s, %s missing\n", path, COUNTED(v->nkeys, "key"),
              count_text((double)v->nmissing, b));
   }
@@ -173,12 +183,13 @@ static void verify_text(const options *o, const char *path, const nay_filter *f,
   }
 }
 
-static void verify_json(const options *o, const char *path, const nay_filter *f, const verdict *v) {
+static void verify_json(const verify_options *o, const char *path, const nay_filter *f,
+                        const verdict *v) {
   interval i = interval_of(v->nmaybes, v->nabsent, Z_999);
   json_begin("nay.verify/1");
   json_text("file", path);
   json_text("checksum", nay_format_has_checksum(nay_format_of(f)) ? "ok" : "none");
-  if (o->key_files.n > 0) {
+  if (o->keys.files.n > 0) {
     json_count("nkeys", v->nkeys);
     json_count("nmissing", v->nmissing);
   }
@@ -197,8 +208,8 @@ static void verify_json(const options *o, const char *path, const nay_filter *f,
   json_end();
 }
 
-static void verify_damaged(const options *o, const char *path, const filter_file *file) {
-  if (o->json) {
+static void verify_damaged(const verify_options *o, const char *path, const filter_file *file) {
+  if (o->common.json) {
     json_begin("nay.verify/1");
     json_text("file", path);
     json_text("checksum", file->why);
@@ -210,19 +221,19 @@ static void verify_damaged(const options *o, const char *path, const filter_file
 }
 
 /* Each file is probed with keys of its own type. */
-static int verify_one(const options *all, const char *path) {
-  options own = *all;
-  const options *o = &own;
-  filter_file file = filterfile_try(path, o);
+static int verify_one(const verify_options *all, const char *path) {
+  verify_options own = *all;
+  const verify_options *o = &own;
+  filter_file file = filterfile_try(path, &o->filter);
   if (file.status != NAY_OK) {
     verify_damaged(o, path, &file);
     return exit_of(file.status);
   }
   nay_filter *f = file.filter;
-  bool asks = o->key_files.n + o->absent_files.n > 0 || o->random > 0;
-  if (asks) filterfile_unlock(f, path, o);
-  bool reads = o->key_files.n + o->absent_files.n > 0;
-  if (reads || o->keys.type_given) described_filter(&own, path, f);
+  bool asks = o->keys.files.n + o->absent_files.n > 0 || o->random > 0;
+  if (asks) filterfile_unlock(f, path, o->filter.secret);
+  bool reads = o->keys.files.n + o->absent_files.n > 0;
+  if (reads || o->keys.type_given) described_filter(&own.keys, path, f);
   verdict v = {0};
   v.judged = promise_judge(f, o->expect_fpr);
   v.promise = v.judged.fpr;
@@ -232,22 +243,22 @@ static int verify_one(const options *all, const char *path) {
   verify_absent(o, f, &v);
   verify_random(o, f, &v);
   verify_warn_empty(o, &v);
-  if (o->json) verify_json(o, path, f, &v);
-  if (!o->json) verify_text(o, path, f, &v);
+  if (o->common.json) verify_json(o, path, f, &v);
+  if (!o->common.json) verify_text(o, path, f, &v);
   nay_filter_free(f);
   for (size_t i = 0; i < VERIFY_RIVALS; i++) nay_filter_free(v.rivals[i].filter);
   out_flush();
-  int status = promise_tell(o, path, &v.judged, NULL, EXIT_FOUND);
+  int status = promise_tell(&o->common, path, &v.judged, NULL, EXIT_FOUND);
   if (v.nmissing != 0 || !verify_keeps_promise(&v)) status = EXIT_NONE;
   return exit_worse(status, v.reading);
 }
 
 /* A table of nori or mini-lsm: every block, and what its engine denies. */
-static void verify_table(const options *o, const char *path, const nay_sst *table,
+static void verify_table(const verify_options *o, const char *path, const nay_sst *table,
                          const nay_sst_foreign_info *info) {
   table_verdict v = table_verify(path, table);
   if (v.filter_damaged) die(EXIT_DAMAGED, "%s: the filter is damaged", path);
-  if (o->json) {
+  if (o->common.json) {
     json_begin("nay.verify/1");
     json_text("file", path);
     json_text("checksum", info->has_checksums ? "ok" : "none");
@@ -255,7 +266,7 @@ static void verify_table(const options *o, const char *path, const nay_sst *tabl
     table_foreign_json(table, info, &v);
     json_bool("ok", true);
     json_end();
-  } else if (!o->quiet) {
+  } else if (!o->common.quiet) {
     out_text("%s: %s, %s\n", path, COUNTED(v.nentries, "entry"),
              info->has_checksums ? "every checksum matches" : "every block parses");
     if (!info->has_checksums) out_text("%s: %s\n", path, nay_sst_foreign_caveat(table, 0));
@@ -267,52 +278,60 @@ static void verify_table(const options *o, const char *path, const nay_sst *tabl
 }
 
 /* Whether it is such a table; others are filters, or nothing. */
-static bool verify_foreign(const options *o, const char *path) {
-  table_file file = tablefile_try(path, o->table_format);
-  if (!file.is_table || o->format != NULL) {
+static bool verify_foreign(const verify_options *o, const char *path) {
+  table_file file = tablefile_try(path, o->filter.table_format);
+  if (!file.is_table || o->filter.format != NULL) {
     tablefile_close(&file);
     return false;
   }
   bool nori = file.nbytes >= 64 && memcmp(file.bytes + file.nbytes - 12, "NORISSTL", 8) == 0;
   tablefile_close(&file);
-  if (!nori && o->table_format == NULL) return false;
+  if (!nori && o->filter.table_format == NULL) return false;
   nay_sst_prefix none = {.size = sizeof none};
   nay_sst_foreign_info info = {.size = sizeof info};
-  nay_sst *table = table_open(path, o->table_format, &none);
+  nay_sst *table = table_open(path, o->filter.table_format, &none);
   if (table_is_foreign(table, &info)) verify_table(o, path, table, &info);
   nay_sst_free(table);
   return true;
 }
 
-static int verify_run(options *o) {
+static int verify_run(options *common) {
+  verify_options *o = (verify_options *)common;
   int worst = EXIT_FOUND;
-  for (int i = 0; i < o->noperands; i++) {
-    if (verify_foreign(o, o->operands[i])) continue;
-    worst = exit_worse(worst, verify_one(o, o->operands[i]));
+  for (int i = 0; i < o->common.noperands; i++) {
+    if (verify_foreign(o, o->common.operands[i])) continue;
+    worst = exit_worse(worst, verify_one(o, o->common.operands[i]));
   }
   out_flush();
   return worst;
 }
 
-static const option_row verify_options[] = {
-    {"absent", 0, "FILE", OPTION_FILES, AT(absent_files),
-     "keys known to be absent: every maybe is a false positive", NULL, 0, NULL},
-    {"random", 0, "COUNT", OPTION_COUNT, AT(random), "measure the FPR with COUNT random keys", NULL,
-     0, NULL},
-    {"expect-fpr", 0, "FPR", OPTION_FPR, AT(expect_fpr),
-     "the FPR to compare with (default: the one the filter was planned for)", NULL, 0, NULL},
+static const option_row verify_rows[] = {
+    {"absent", 0, "FILE", FILES_AT(verify_options, absent_files),
+     .help = "keys known to be absent: every maybe is a false positive"},
+    {"random", 0, "COUNT", COUNT_AT(verify_options, random),
+     .help = "measure the FPR with COUNT random keys"},
+    {"expect-fpr", 0, "FPR", FPR_AT(verify_options, expect_fpr),
+     .help = "the FPR to compare with (default: the one the filter was planned for)"},
+    {0},
+};
+static const option_use verify_uses[] = {
+    TAKES(verify_options, filter, FILTER_FILE_FORMAT | FILTER_SECRET),
+    TAKES(verify_options, keys, KEYS_FILES | KEYS_STYLE),
+    REPORTS(REPORT_JSON | REPORT_STRICT | REPORT_PROGRESS),
     {0},
 };
 
 const command command_verify = {
     .name = "verify",
     .run = verify_run,
+    .size = sizeof(verify_options),
     .summary = "check that a filter is intact, contains its keys and keeps its FPR",
     .operands = "FILE...",
     .min_operands = 1,
     .max_operands = ANY_NUMBER,
-    .takes = TAKES_TABLES | TAKES_FILTER | TAKES_KEY_FILES | TAKES_KEYS | TAKES_JSON | TAKES_STRICT,
-    .own = verify_options,
+    .own = verify_rows,
+    .uses = verify_uses,
     .about =
         "Reads every byte of the file and checks all checksums and fields. With --keys, all keys "
         "that were added must answer maybe. With --absent (keys known to be absent) or --random, "

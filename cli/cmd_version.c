@@ -26,12 +26,14 @@ static int version_run(options *o) {
   return EXIT_FOUND;
 }
 
+static const option_use version_uses[] = {REPORTS(REPORT_JSON), {0}};
+
 const command command_version = {
     .name = "version",
     .run = version_run,
     .summary = "print the version; with --json also families, layouts and codecs",
     .operands = "",
-    .takes = TAKES_JSON,
+    .uses = version_uses,
     .about =
         "Prints the version of the program, as nay --version does. --json adds the families and "
         "layouts of the library and the codecs that key files may be compressed with.",

@@ -5,8 +5,8 @@
 
 #include "output.h"
 
-const char *described_key(const key_style *style) {
-  return style->type == KEY_U64LE ? "int" : nay_key_type_name((nay_key_type)style->type);
+const char *described_key(const keys_options *keys) {
+  return keys->type == KEY_U64LE ? "int" : nay_key_type_name((nay_key_type)keys->type);
 }
 
 static const char *described_name(const char *path) {
@@ -14,43 +14,42 @@ static const char *described_name(const char *path) {
 }
 
 /* Keys are read as the file states. */
-static void described_adopt(key_style *style, const char *path, const char *stated) {
+static void described_adopt(keys_options *keys, const char *path, const char *stated) {
   nay_key_description how;
   nay_diag diag = {.what = NULL};
   if (nay_key_description_parse(stated, &diag, &how) != NAY_OK) {
     die(EXIT_TROUBLE, "%s: its keys are of type %s: %s", described_name(path), stated, diag.what);
   }
-  style->type = how.type;
-  style->stated_by = path;
+  keys->type = how.type;
+  keys->stated_by = path;
 }
 
 /* A layout without a place for a description, beside a file that has one: one of them would be
  * probed with keys of the wrong type. */
-static void described_check_silent(const key_style *style) {
-  if (style->silent == NULL || style->stated_by == NULL || style->type == NAY_KEY_TEXT) return;
+static void described_check_silent(const keys_options *keys) {
+  if (keys->silent == NULL || keys->stated_by == NULL || keys->type == NAY_KEY_TEXT) return;
   die(EXIT_TROUBLE,
       "the keys of %s are of type %s, and %s does not say of which its are: give --key",
-      described_name(style->stated_by), described_key(style), described_name(style->silent));
+      described_name(keys->stated_by), described_key(keys), described_name(keys->silent));
 }
 
-void described_by(options *o, const char *path, const char *stated) {
-  key_style *style = &o->keys;
-  bool same = stated != NULL && nay_key_description_same(stated, described_key(style));
-  if (style->type_given) {
+void described_by(keys_options *keys, const char *path, const char *stated) {
+  bool same = stated != NULL && nay_key_description_same(stated, described_key(keys));
+  if (keys->type_given) {
     if (stated == NULL || same) return;
     die(EXIT_TROUBLE, "%s: its keys are of type %s, and --key says %s: omit --key",
         described_name(path), stated,
-        style->type == KEY_U64LE ? "u64le" : nay_key_type_name((nay_key_type)style->type));
+        keys->type == KEY_U64LE ? "u64le" : nay_key_type_name((nay_key_type)keys->type));
   }
   if (stated == NULL) {
-    style->silent = path;
-  } else if (style->stated_by == NULL) {
-    described_adopt(style, path, stated);
+    keys->silent = path;
+  } else if (keys->stated_by == NULL) {
+    described_adopt(keys, path, stated);
   } else if (!same) {
     die(EXIT_TROUBLE, "the keys of %s are of type %s, those of %s of type %s: ask one at a time",
-        described_name(style->stated_by), described_key(style), described_name(path), stated);
+        described_name(keys->stated_by), described_key(keys), described_name(path), stated);
   }
-  described_check_silent(style);
+  described_check_silent(keys);
 }
 
 const char *filter_states(const nay_filter *f) {
@@ -58,8 +57,8 @@ const char *filter_states(const nay_filter *f) {
   return native ? nay_filter_key(f) : NULL;
 }
 
-void described_filter(options *o, const char *path, const nay_filter *f) {
-  described_by(o, path, filter_states(f));
+void described_filter(keys_options *keys, const char *path, const nay_filter *f) {
+  described_by(keys, path, filter_states(f));
 }
 
 void describe_not(const char *key, const char *layout) {
@@ -68,8 +67,8 @@ void describe_not(const char *key, const char *layout) {
           layout, key);
 }
 
-void describe_filter(const options *o, nay_filter *f) {
-  const char *key = described_key(&o->keys);
+void describe_filter(const keys_options *keys, nay_filter *f) {
+  const char *key = described_key(keys);
   nay_status status = nay_filter_set_key(f, key);
   if (status == NAY_OK) return;
   if (status != NAY_ENOTSUP) die(EXIT_TROUBLE, "cannot store --key: %s", nay_status_text(status));

@@ -6,7 +6,7 @@
 #include "options.h"
 
 /* described_key: the description that --key, or a file before, gives; "text" without both. */
-const char *described_key(const key_style *style);
+const char *described_key(const keys_options *keys);
 
 /*
  * described_by: what the file at path states of its keys; NULL: its layout states nothing. Without
@@ -14,8 +14,8 @@ const char *described_key(const key_style *style);
  * this one says otherwise, or when this program cannot make such keys. described_filter: the same
  * for a filter.
  */
-void described_by(options *o, const char *path, const char *stated);
-void described_filter(options *o, const char *path, const nay_filter *f);
+void described_by(keys_options *keys, const char *path, const char *stated);
+void described_filter(keys_options *keys, const char *path, const nay_filter *f);
 
 /* filter_states: the description that a filter states; NULL: that of another system, which has no
  * place for one. */
@@ -23,7 +23,7 @@ const char *filter_states(const nay_filter *f);
 
 /* describe_filter: a new filter of keys of this style states it; a message when its layout cannot.
  * describe_not: that message. */
-void describe_filter(const options *o, nay_filter *f);
+void describe_filter(const keys_options *keys, nay_filter *f);
 void describe_not(const char *key, const char *layout);
 
 /* json_described: the member `key_description`; null when nothing is stated. */

@@ -130,8 +130,8 @@ static void filter_hint_table(filter_file *file, const char *path) {
   tablefile_close(&table);
 }
 
-filter_file filterfile_try(const char *path, const options *o) {
-  filter_file file = {.format = o->format};
+filter_file filterfile_try(const char *path, const filter_options *filter) {
+  filter_file file = {.format = filter->format};
   nay_diag diag = {.what = NULL};
   int fd = filter_fd(path, file.why);
   if (fd < 0) {
@@ -194,12 +194,12 @@ bool filterfile_bytes(const char *path, uint8_t **bytes, size_t *len, char why[D
   return true;
 }
 
-bool filterfile_secret(const options *o, uint8_t key[16]) {
-  if (o->secret == NULL) return false;
+bool filterfile_secret(const char *path, uint8_t key[16]) {
+  if (path == NULL) return false;
   char why[DIAG_TEXT];
-  int fd = filter_fd(o->secret, why);
-  if (fd < 0) die(EXIT_TROUBLE, "%s %s", o->secret, why);
-  file_bytes b = filter_read(fd, o->secret, 64);
+  int fd = filter_fd(path, why);
+  if (fd < 0) die(EXIT_TROUBLE, "%s %s", path, why);
+  file_bytes b = filter_read(fd, path, 64);
   if (fd != STDIN_FILENO) close(fd);
   size_t len = b.len;
   while (len > 16 && (b.at[len - 1] == '\n' || b.at[len - 1] == '\r')) len--;
@@ -218,15 +218,15 @@ bool filterfile_secret(const options *o, uint8_t key[16]) {
     memcpy(key, b.at, 16);
   }
   free(b.at);
-  if (!ok) die(EXIT_TROUBLE, "%s: a secret is 16 bytes or 32 hex digits", o->secret);
+  if (!ok) die(EXIT_TROUBLE, "%s: a secret is 16 bytes or 32 hex digits", path);
   return true;
 }
 
-void filterfile_unlock(nay_filter *f, const char *path, const options *o) {
+void filterfile_unlock(nay_filter *f, const char *path, const char *secret) {
   uint8_t key[16];
   nay_stats stats = {.size = sizeof stats};
   nay_filter_stats(f, &stats);
-  if (filterfile_secret(o, key)) {
+  if (filterfile_secret(secret, key)) {
     if (stats.hash != NAY_HASH_SIPHASH) die(EXIT_TROUBLE, "%s is not keyed: omit --secret", path);
     nay_status status = nay_filter_unlock(f, key);
     if (status == NAY_EKEY) die(EXIT_TROUBLE, "%s: --secret is not the key of this filter", path);
@@ -237,21 +237,22 @@ void filterfile_unlock(nay_filter *f, const char *path, const options *o) {
 
 /* FILTER and KEYFILE in the wrong order: the one of the other operands that is a filter, or NULL.
  */
-static const char *filter_swapped(const char *path, const options *o) {
+static const char *filter_swapped(const options *o, const filter_options *filter,
+                                  const char *path) {
   bool takes_files = strncmp(o->command->operands, "FILTER [KEYFILE", 15) == 0;
-  if (!takes_files || o->format != NULL || path != o->operands[0]) return NULL;
+  if (!takes_files || filter->format != NULL || path != o->operands[0]) return NULL;
   for (int i = 1; i < o->noperands; i++) {
     if (!filterfile_is_regular(o->operands[i])) continue;
-    filter_file other = filterfile_try(o->operands[i], o);
+    filter_file other = filterfile_try(o->operands[i], filter);
     nay_filter_free(other.filter);
     if (other.status == NAY_OK) return o->operands[i];
   }
   return NULL;
 }
 
-nay_filter *filterfile_open(const char *path, const options *o) {
-  filter_file file = filterfile_try(path, o);
-  const char *swapped = file.status == NAY_EFORMAT ? filter_swapped(path, o) : NULL;
+nay_filter *filterfile_open(const options *o, const filter_options *filter, const char *path) {
+  filter_file file = filterfile_try(path, filter);
+  const char *swapped = file.status == NAY_EFORMAT ? filter_swapped(o, filter, path) : NULL;
   if (swapped != NULL) {
     die(EXIT_TROUBLE, "%s is not a filter, but %s is: did you mean 'nay %s %s %s'?", path, swapped,
         o->command->name, swapped, path);
@@ -259,7 +260,7 @@ nay_filter *filterfile_open(const char *path, const options *o) {
   if (file.status != NAY_OK) {
     die(exit_of(file.status), "%s: %s", filter_name(path), file.why);
   }
-  filterfile_unlock(file.filter, path, o);
+  filterfile_unlock(file.filter, path, filter->secret);
   return file.filter;
 }
 
@@ -292,12 +293,12 @@ void filterfile_save(const nay_filter *f, const char *path) {
 
 /* ---- changing in place ---- */
 
-const char *filterfile_target(const options *o) {
+const char *filterfile_target(const options *o, const output_options *output) {
   const char *path = o->operands[0];
-  if (o->out != NULL) {
-    outfile_may_write(o->out, o->force);
-    outfile_lock(o->out);
-    return o->out;
+  if (output->path != NULL) {
+    outfile_may_write(output->path, output->force);
+    outfile_lock(output->path);
+    return output->path;
   }
   if (path[0] == '-' && path[1] == '\0')
     die(EXIT_TROUBLE, "a filter from standard input needs -o FILE");

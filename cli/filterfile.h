@@ -17,10 +17,10 @@ typedef struct filter_file {
 
 /* filterfile_try: "-" is standard input. format NULL: recognise it by its magic number,
  * or one of Cassandra's files by its name. */
-filter_file filterfile_try(const char *path, const options *o);
+filter_file filterfile_try(const char *path, const filter_options *filter);
 
 /* filterfile_open: the same, but exits with the status of the error; unlocked if it is keyed. */
-nay_filter *filterfile_open(const char *path, const options *o);
+nay_filter *filterfile_open(const options *o, const filter_options *filter, const char *path);
 
 /* filterfile_read_as: the filter in a file when its bytes are read in this layout; NULL when they
  * cannot be. */
@@ -34,10 +34,10 @@ bool filterfile_bytes(const char *path, uint8_t **bytes, size_t *len, char why[D
 
 /* filterfile_unlock: gives a keyed filter the key of --secret; exits when it is missing or wrong.
  */
-void filterfile_unlock(nay_filter *f, const char *path, const options *o);
+void filterfile_unlock(nay_filter *f, const char *path, const char *secret);
 
 /* filterfile_secret: reads --secret; false when there is none. */
-bool filterfile_secret(const options *o, uint8_t key[16]);
+bool filterfile_secret(const char *path, uint8_t key[16]);
 
 /*
  * filterfile_save: writes the filter, in the layout it is in, as outfile_write does. A new file
@@ -46,7 +46,7 @@ bool filterfile_secret(const options *o, uint8_t key[16]);
 void filterfile_save(const nay_filter *f, const char *path);
 
 /* filterfile_target: the file that a command in place writes, locked: -o, or the filter itself. */
-const char *filterfile_target(const options *o);
+const char *filterfile_target(const options *o, const output_options *output);
 
 /* filterfile_kind_name: of a family; the layout's own where only that layout has it. */
 const char *filterfile_kind_name(const nay_format *format, nay_kind kind);

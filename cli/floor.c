@@ -41,20 +41,21 @@ static double floor_touch(uint64_t *lines, uint64_t nlines, const uint64_t *hash
   return now_seconds() - start;
 }
 
-static double floor_build(const options *o, nay_params *p, const char *path) {
+static double floor_build(const options *o, const keys_options *keys, nay_params *p,
+                          const char *path) {
   options quiet = *o;
   uint64_t nkeys;
   quiet.quiet = true;
-  quiet.threads = 1;
   double start = now_seconds();
-  nay_filter_free(make_filter(&quiet, NULL, p, &path, 1, &nkeys));
+  nay_filter_free(make_filter(&quiet, keys, NULL, p, &path, 1, &nkeys));
   return now_seconds() - start;
 }
 
-floor_times floor_measure(const options *o, const char *path) {
+floor_times floor_measure(const options *o, const size_options *size, const char *path) {
+  const keys_options keys = {.threads = 1};
   floor_times t = {.read = floor_read(path)};
-  nay_params p = options_params(o, 0.01);
-  if (p.nkeys == 0 && !stream_count(o, &path, 1, &p.nkeys)) die(EXIT_TROUBLE, "give -n");
+  nay_params p = size_params(size, NULL, 0.01);
+  if (p.nkeys == 0 && !stream_count(&keys, &path, 1, &p.nkeys)) die(EXIT_TROUBLE, "give -n");
   if (p.kind == NAY_AUTO) p.kind = NAY_BLOCKED;
   nay_filter *f = new_filter(NULL, &p);
   nay_stats s = {.size = sizeof s};
@@ -64,9 +65,7 @@ floor_times floor_measure(const options *o, const char *path) {
   uint64_t *lines = aligned_alloc(64, (size_t)nlines * 64);
   if (lines == NULL) die(EXIT_TROUBLE, "out of memory");
   memset(lines, 0, (size_t)nlines * 64);
-  options one = *o;
-  one.threads = 1;
-  key_stream *stream = stream_open(&one, &path, 1, f);
+  key_stream *stream = stream_open(o, &keys, &path, 1, f);
   for (key_batch *b; (b = stream_next(stream)) != NULL;) {
     double start = now_seconds();
     nay_hasher_hash_many(&hasher, b->keys, b->lens, b->n, b->lo, b->hi); /* again: now in cache */
@@ -77,6 +76,6 @@ floor_times floor_measure(const options *o, const char *path) {
   stream_close(stream);
   free(lines);
   nay_filter_free(f);
-  t.build = floor_build(o, &p, path);
+  t.build = floor_build(o, &keys, &p, path);
   return t;
 }

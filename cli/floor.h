@@ -13,6 +13,6 @@ typedef struct floor_times {
   double build; /* what nay build does, in one thread */
 } floor_times;
 
-floor_times floor_measure(const options *o, const char *path);
+floor_times floor_measure(const options *o, const size_options *size, const char *path);
 
 #endif /* NAY_FLOOR_H */

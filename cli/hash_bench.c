@@ -195,23 +195,20 @@ static void hashes_text(const timed_hash *list, size_t n) {
   out_text("keys in L1, one thread, the fastest of several runs\n\n");
 }
 
-int hash_bench(const options *o) {
+int hash_bench(const size_options *size, bool json, bool csv) {
   timed_hash list[HASHES_MAX];
-  if (o->kinds != 0 || o->formats != 0 || o->nbytes != 0 || o->fpr != 0) {
-    die(EXIT_TROUBLE, "--hash takes -n, -b and --probes alone");
-  }
-  hash_schemes_check(o);
+  hash_schemes_check(size);
   size_t n = hashes_list(list);
-  if (o->as_csv) out_text("hash,key_nbytes,many_ns,one_ns\n");
+  if (csv) out_text("hash,key_nbytes,many_ns,one_ns\n");
   for (size_t i = 0; i < n; i++) {
     hash_measure(&list[i]);
-    if (o->json) hash_json(&list[i]);
-    if (o->as_csv) hash_csv(&list[i]);
+    if (json) hash_json(&list[i]);
+    if (csv) hash_csv(&list[i]);
     nay_filter_free(list[i].filter);
   }
-  if (!o->json && !o->as_csv) hashes_text(list, n);
+  if (!json && !csv) hashes_text(list, n);
   out_flush();
-  if (!o->as_csv) hash_schemes(o);
+  if (!csv) hash_schemes(size, json);
   out_flush();
   return EXIT_FOUND;
 }

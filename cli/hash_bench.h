@@ -5,7 +5,7 @@
 #include "options.h"
 
 /* hash_bench: the table of hashes, then that of schemes; returns the exit status. */
-int hash_bench(const options *o);
+int hash_bench(const size_options *size, bool json, bool csv);
 
 /* The same keys in a row, each `len` bytes; key_row_free releases them. */
 typedef struct key_row {
@@ -20,7 +20,7 @@ key_row key_row_new(size_t n, size_t len, uint64_t salt);
 void key_row_free(key_row *r);
 
 /* hash_schemes: in hash_schemes.c. hash_schemes_check: exits when the options do not allow it. */
-void hash_schemes(const options *o);
-void hash_schemes_check(const options *o);
+void hash_schemes(const size_options *size, bool json);
+void hash_schemes_check(const size_options *size);
 
 #endif /* NAY_HASH_BENCH_H */

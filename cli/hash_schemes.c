@@ -261,17 +261,18 @@ static void schemes_title(const scheme_plan *p) {
 
 /* ---- the plan ---- */
 
-static scheme_plan scheme_plan_size(const options *o) {
-  scheme_plan p = {.nkeys = o->nkeys != 0 ? o->nkeys : SCHEME_NKEYS};
-  double bits = o->bits_per_key != 0 ? o->bits_per_key : SCHEME_BITS;
+static scheme_plan scheme_plan_size(const size_options *size) {
+  scheme_plan p = {.nkeys = size->nkeys != 0 ? size->nkeys : SCHEME_NKEYS};
+  double bits = size->bits_per_key != 0 ? size->bits_per_key : SCHEME_BITS;
   if (p.nkeys > 100000000 || bits > 64) die(EXIT_TROUBLE, "--hash: at most 100M keys of 64 bits");
   p.nbits = (uint64_t)(bits * (double)p.nkeys + 0.5);
   if (p.nbits < 64) p.nbits = 64;
-  nay_params params = {.size = sizeof params,
-                       .kind = NAY_BLOOM,
-                       .nkeys = p.nkeys,
-                       .nbits = p.nbits,
-                       .k = o->probes > SCHEME_MAX_K ? SCHEME_MAX_K + 1 : (uint32_t)o->probes};
+  nay_params params = {
+      .size = sizeof params,
+      .kind = NAY_BLOOM,
+      .nkeys = p.nkeys,
+      .nbits = p.nbits,
+      .k = size->probes > SCHEME_MAX_K ? SCHEME_MAX_K + 1 : (uint32_t)size->probes};
   nay_plan plan = {.size = sizeof plan};
   nay_diag diag = {.what = NULL};
   char text[DIAG_TEXT];
@@ -280,7 +281,7 @@ static scheme_plan scheme_plan_size(const options *o) {
   p.k = plan.k;
   p.fpr = plan.fpr;
   p.nbits = plan.nbits;
-  if (o->probes > SCHEME_MAX_K) die(EXIT_TROUBLE, "--hash: at most %u probes", SCHEME_MAX_K);
+  if (size->probes > SCHEME_MAX_K) die(EXIT_TROUBLE, "--hash: at most %u probes", SCHEME_MAX_K);
   if (p.k > SCHEME_MAX_K) {
     die(EXIT_TROUBLE,
         "--hash: %s of %s have the least FPR with %u probes, more than %u: give --probes",
@@ -289,10 +290,10 @@ static scheme_plan scheme_plan_size(const options *o) {
   return p;
 }
 
-void hash_schemes_check(const options *o) { (void)scheme_plan_size(o); }
+void hash_schemes_check(const size_options *size) { (void)scheme_plan_size(size); }
 
-void hash_schemes(const options *o) {
-  scheme_plan p = scheme_plan_size(o);
+void hash_schemes(const size_options *size, bool json) {
+  scheme_plan p = scheme_plan_size(size);
   for (uint32_t i = 0; i < SCHEME_MAX_K; i++) {
     nay_params seeded = {
         .size = sizeof seeded, .kind = NAY_BLOOM, .nkeys = 1, .fpr = 0.5, .seed = i};
@@ -301,14 +302,14 @@ void hash_schemes(const options *o) {
     p.hashers[i] = filter_hasher(f);
     nay_filter_free(f);
   }
-  if (!o->json) schemes_title(&p);
+  if (!json) schemes_title(&p);
   for (unsigned which = 0; which < SCHEMES; which++) {
     scheme_result r = {.nfilters = 0};
     scheme_times(&p, (scheme)which, &r);
     scheme_fpr(&p, (scheme)which, &r);
-    (o->json ? scheme_json : scheme_text)(&p, (scheme)which, &r);
+    (json ? scheme_json : scheme_text)(&p, (scheme)which, &r);
     out_flush();
   }
-  if (!o->json)
+  if (!json)
     out_text("ns per key: present (hit), absent (miss); one call each, hashing included\n");
 }

@@ -73,8 +73,9 @@ void help_command(const command *c) {
   if (c->alias != NULL) out_text("       nay %s is the same\n", c->alias);
   help_paragraphs(c->about);
   help_title("Options");
-  const option_row *row;
-  for (size_t i = 0; (row = option_at(c, i)) != NULL; i++) help_row(row);
+  option_table t;
+  option_table_make(c, &t);
+  for (size_t i = 0; i < t.n; i++) help_row(&t.rows[i]);
   if (c->examples != NULL) {
     help_title("Examples");
     help_examples(c->examples);

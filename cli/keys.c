@@ -8,7 +8,7 @@
 
 /* ---- options ---- */
 
-static key_framing reader_framing(const key_style *s) {
+static key_framing reader_framing(const keys_options *s) {
   bool fixed = s->type == KEY_U64LE, binary = fixed || s->length_prefixed;
   int columns = s->csv + s->tsv;
   if (s->null + s->length_prefixed + columns + fixed > 1) {
@@ -24,7 +24,7 @@ static key_framing reader_framing(const key_style *s) {
 }
 
 /* What says how files are read contradicts keys that are arguments. */
-static void reader_check_args(const key_style *s) {
+static void reader_check_args(const keys_options *s) {
   const char *option = s->csv                 ? "--csv"
                        : s->tsv               ? "--tsv"
                        : s->separator != NULL ? "-F"
@@ -53,7 +53,7 @@ _Noreturn static void reader_same_column(void) {
   die(EXIT_TROUBLE, "-k and --value are the same column: give another one for the value");
 }
 
-static void reader_value_field(key_reader *r, const key_style *s) {
+static void reader_value_field(key_reader *r, const keys_options *s) {
   if (s->value != NULL && !reader_number("--value", s->value, &r->value_column.at)) {
     die(EXIT_TROUBLE, "--value: '%s' is not the number of a field", s->value);
   }
@@ -63,7 +63,7 @@ static void reader_value_field(key_reader *r, const key_style *s) {
   }
 }
 
-static void reader_separator(key_reader *r, const key_style *s) {
+static void reader_separator(key_reader *r, const keys_options *s) {
   r->separator = strcmp(s->separator, "\\t") == 0 ? "\t" : s->separator; /* as in awk */
   r->separator_len = strlen(r->separator);
   if (r->separator_len == 0) die(EXIT_TROUBLE, "-F: the separator is empty");
@@ -81,7 +81,7 @@ static void reader_column(key_reader *r, const char *option, const char *text, k
   r->wants_header = true;
 }
 
-static void reader_columns(key_reader *r, const key_style *s) {
+static void reader_columns(key_reader *r, const keys_options *s) {
   reader_column(r, "-k", s->column, &r->column);
   if (!r->values) return;
   reader_column(r, "--value", s->value, &r->value_column);
@@ -90,7 +90,7 @@ static void reader_columns(key_reader *r, const key_style *s) {
 }
 
 /* Binary integers are keys as they are. */
-static nay_key_description reader_how(const key_style *s) {
+static nay_key_description reader_how(const keys_options *s) {
   nay_key_description how;
   nay_key_type type = s->type == KEY_U64LE ? NAY_KEY_TEXT : (nay_key_type)s->type;
   nay_status status = nay_key_description_parse(nay_key_type_name(type), NULL, &how);
@@ -102,7 +102,7 @@ static bool reader_is_text(const key_reader *r) {
   return r->how.type == NAY_KEY_TEXT && r->how.ntransformations == 0;
 }
 
-key_reader key_reader_new(const key_style *s) {
+key_reader key_reader_new(const keys_options *s) {
   if (s->args.n > 0) reader_check_args(s);
   key_reader r = {.framing = reader_framing(s),
                   .how = reader_how(s),
@@ -213,7 +213,7 @@ static key_result reader_decode(const key_reader *r, uint8_t *scratch, key_recor
   return KEY_OK;
 }
 
-uint8_t *key_of_text(const key_style *style, const char *option, const char *text, size_t *len) {
+uint8_t *key_of_text(const keys_options *style, const char *option, const char *text, size_t *len) {
   nay_diag diag = {.what = NULL};
   if (text == NULL) return NULL;
   if (style->type == KEY_U64LE) die(EXIT_TROUBLE, "--key=u64le is for keys in files: give int");

@@ -57,7 +57,7 @@ typedef struct key_reader {
 } key_reader;
 
 /* key_reader_new: exits with a message when the options contradict each other. */
-key_reader key_reader_new(const key_style *style);
+key_reader key_reader_new(const keys_options *style);
 
 /* key_reader_unit: what its records are counted by: "line", or "record" when there are no lines.
  * key_reader_place: the position of the last record: "line 7", "record 7". */
@@ -121,7 +121,7 @@ key_result key_next(key_reader *r, const uint8_t *p, const uint8_t *end, bool la
  * key_of_text: the key of a text that is an option's value, in memory to be freed; NULL when there
  * is no text. Exits when it is no value of the type.
  */
-uint8_t *key_of_text(const key_style *style, const char *option, const char *text, size_t *len);
+uint8_t *key_of_text(const keys_options *style, const char *option, const char *text, size_t *len);
 
 /* ---- key_columns.c ---- */
 

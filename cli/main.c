@@ -42,7 +42,6 @@ const command *command_must_find(const char *name) {
 }
 
 int main(int argc, char **argv) {
-  options o;
   descriptors_begin();
   signals_begin();
   out_begin(COLOR_AUTO);
@@ -56,16 +55,16 @@ int main(int argc, char **argv) {
                      : wants_version ? &command_version
                                      : command_must_find(argv[1]);
   messages_begin(c->name, false);
-  options_parse(c, argc - 1, argv + 1, &o);
-  messages_begin(c->name, o.quiet);
-  out_begin((color_mode)o.color);
+  options *o = options_new(c, argc - 1, argv + 1);
+  messages_begin(c->name, o->quiet);
+  out_begin((color_mode)o->color);
   int status = EXIT_FOUND;
-  if (o.help) {
+  if (o->help) {
     help_command(c);
   } else {
-    status = c->run(&o);
+    status = c->run(o);
   }
   out_flush();
-  options_free(&o);
+  options_free(o);
   return status;
 }

@@ -36,8 +36,8 @@ nay_filter *new_filter(const nay_format *format, const nay_params *params) {
 /* A file stores the rate as a float at best. */
 static bool same_rate(double a, double b) { return fabs(a - b) <= 1e-6 * fmax(a, b); }
 
-bool same_plan(const options *o, double default_fpr, const nay_params *is) {
-  nay_params p = options_params(o, default_fpr);
+bool same_plan(const size_options *size, double default_fpr, const nay_params *is) {
+  nay_params p = size_params(size, NULL, default_fpr);
   nay_plan asked = {.size = sizeof asked}, has = {.size = sizeof has};
   p.kind = is->kind;
   p.nkeys = is->nkeys;
@@ -57,15 +57,15 @@ static bool same_growth(uint64_t max_keys, const nay_params *is) {
          asked.tag_bits == has.tag_bits;
 }
 
-const char *contradiction(const options *o, const nay_params *is) {
-  if (o->kind != NAY_AUTO && o->kind != is->kind) return "-t";
-  if (o->nkeys != 0 && o->nkeys != is->nkeys) return "-n";
-  if (o->max_keys != 0 && !same_growth(o->max_keys, is)) return "--max-keys";
-  const char *size = o->fpr != 0            ? "-p"
-                     : o->bits_per_key != 0 ? "-b"
-                     : o->nbytes != 0       ? "-M"
-                                            : NULL;
-  return size != NULL && !same_plan(o, 0, is) ? size : NULL;
+const char *contradiction(const size_options *size, const nay_params *is) {
+  if (size->kind != NAY_AUTO && size->kind != is->kind) return "-t";
+  if (size->nkeys != 0 && size->nkeys != is->nkeys) return "-n";
+  if (size->max_keys != 0 && !same_growth(size->max_keys, is)) return "--max-keys";
+  const char *option = size->fpr != 0            ? "-p"
+                       : size->bits_per_key != 0 ? "-b"
+                       : size->nbytes != 0       ? "-M"
+                                                 : NULL;
+  return option != NULL && !same_plan(size, 0, is) ? option : NULL;
 }
 
 #define COPIES_MOST 8 /* of one key in a cuckoo filter: two buckets of four */
@@ -110,10 +110,11 @@ void add_all(nay_filter *f, key_stream *s) {
 }
 
 /* The number of keys is known: the filter is allocated first, and no key is kept. */
-static nay_filter *make_known(const options *o, const nay_format *format, const nay_params *params,
-                              const char *const *paths, size_t npaths, uint64_t *nkeys) {
+static nay_filter *make_known(const options *o, const keys_options *keys, const nay_format *format,
+                              const nay_params *params, const char *const *paths, size_t npaths,
+                              uint64_t *nkeys) {
   nay_filter *f = new_filter(format, params);
-  key_stream *s = stream_open(o, paths, npaths, f);
+  key_stream *s = stream_open(o, keys, paths, npaths, f);
   add_all(f, s);
   *nkeys = stream_nkeys(s);
   stream_close(s);
@@ -121,17 +122,17 @@ static nay_filter *make_known(const options *o, const nay_format *format, const 
 }
 
 /* The number of keys is known only at the end: a builder keeps the hashes. */
-static nay_filter *make_unknown(const options *o, const nay_format *format,
-                                const nay_params *params, const char *const *paths, size_t npaths,
-                                uint64_t *nkeys) {
+static nay_filter *make_unknown(const options *o, const keys_options *keys,
+                                const nay_format *format, const nay_params *params,
+                                const char *const *paths, size_t npaths, uint64_t *nkeys) {
   nay_diag diag = {.what = NULL};
   nay_builder *builder;
   nay_params p = *params;
-  p.threads = options_threads(o);
+  p.threads = keys_threads(keys);
   if (format == NULL) format = nay_format_find("nay");
   nay_status status = nay_format_builder(format, &p, NULL, &diag, &builder);
   if (status != NAY_OK) make_failed(status, &diag);
-  key_stream *s = stream_open(o, paths, npaths, NULL);
+  key_stream *s = stream_open(o, keys, paths, npaths, NULL);
   for (key_batch *b; (b = stream_next(s)) != NULL;) {
     for (size_t i = 0; i < b->n && status == NAY_OK; i++) {
       status = nay_builder_add(builder, b->keys[i], b->lens[i]);
@@ -148,13 +149,14 @@ static nay_filter *make_unknown(const options *o, const nay_format *format,
 }
 
 /* It comes last, and the order of the keys counts: hashes wait in that order. */
-static nay_filter *make_in_order(const options *o, const nay_params *params,
-                                 const char *const *paths, size_t npaths, uint64_t *nkeys) {
+static nay_filter *make_in_order(const options *o, const keys_options *keys,
+                                 const nay_params *params, const char *const *paths, size_t npaths,
+                                 uint64_t *nkeys) {
   nay_params p = *params,
              any = {sizeof any, .nkeys = 1, .fpr = 0.01, .hash = p.hash, .seed = p.seed};
   memcpy(any.key, p.key, sizeof any.key);
   nay_filter *hash_with = new_filter(NULL, &any);
-  key_stream *s = stream_open(o, paths, npaths, hash_with);
+  key_stream *s = stream_open(o, keys, paths, npaths, hash_with);
   uint64_t *hashes = NULL;
   size_t n = 0, room = 0;
   for (key_batch *b; (b = stream_next(s)) != NULL; n += b->n) {
@@ -192,22 +194,23 @@ static bool depends_on_adds(const nay_format *format, nay_kind kind) {
          (nay_kind_traits(kind) & (NAY_CAN_REMOVE | NAY_CAN_GROW)) != 0;
 }
 
-nay_filter *make_filter(const options *o, const nay_format *format, nay_params *params,
-                        const char *const *paths, size_t npaths, uint64_t *nkeys) {
+nay_filter *make_filter(const options *o, const keys_options *keys, const nay_format *format,
+                        nay_params *params, const char *const *paths, size_t npaths,
+                        uint64_t *nkeys) {
   nay_kind kind = layout_kind(format, params);
-  stream_must_exist(o, paths, npaths);
+  stream_must_exist(o, keys, paths, npaths);
   if (!can_add(kind) || (params->nkeys == 0 && depends_on_adds(format, kind))) {
     message(can_add(kind) ? "%s without -n: keeping 8 bytes per key until the end"
                           : "%s needs all keys at once: keeping 8 bytes per key until the end",
             nay_kind_name(kind));
-    return make_unknown(o, format, params, paths, npaths, nkeys);
+    return make_unknown(o, keys, format, params, paths, npaths, nkeys);
   }
-  if (params->nkeys == 0 && !stream_count(o, paths, npaths, &params->nkeys)) {
+  if (params->nkeys == 0 && !stream_count(keys, paths, npaths, &params->nkeys)) {
     message("without -n the number of keys is unknown: keeping 8 bytes per key until the end");
     if (kind == NAY_WINDOW && is_native(format)) {
-      return make_in_order(o, params, paths, npaths, nkeys);
+      return make_in_order(o, keys, params, paths, npaths, nkeys);
     }
   }
-  if (params->nkeys == 0) return make_unknown(o, format, params, paths, npaths, nkeys);
-  return make_known(o, format, params, paths, npaths, nkeys);
+  if (params->nkeys == 0) return make_unknown(o, keys, format, params, paths, npaths, nkeys);
+  return make_known(o, keys, format, params, paths, npaths, nkeys);
 }

@@ -10,19 +10,20 @@
  * whose bytes depend on all keys or on their order, the hashes are kept until the end, as a
  * message on stderr says. Exits with a message on failure.
  */
-nay_filter *make_filter(const options *o, const nay_format *format, nay_params *params,
-                        const char *const *paths, size_t npaths, uint64_t *nkeys);
+nay_filter *make_filter(const options *o, const keys_options *keys, const nay_format *format,
+                        nay_params *params, const char *const *paths, size_t npaths,
+                        uint64_t *nkeys);
 
 /* new_filter: an empty filter; exits with a message on failure. */
 nay_filter *new_filter(const nay_format *format, const nay_params *params);
 
 /* same_plan: whether the size that the options ask for, by default that FPR, gives a filter of as
  * many bytes and the same planned FPR as the params of one that is there already. */
-bool same_plan(const options *o, double default_fpr, const nay_params *is);
+bool same_plan(const size_options *size, double default_fpr, const nay_params *is);
 
 /* contradiction: the option of -t, -n, --max-keys, -p, -b and -M that says otherwise than the
  * params of a filter that is there already, or NULL. */
-const char *contradiction(const options *o, const nay_params *is);
+const char *contradiction(const size_options *size, const nay_params *is);
 
 /* add_all: adds every key of the stream. */
 void add_all(nay_filter *f, key_stream *s);

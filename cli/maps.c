@@ -30,9 +30,9 @@ static nay_status map_read(const char *path, map_file *file) {
   return status;
 }
 
-static bool map_unlock(const options *o, map_file *file) {
+static bool map_unlock(const char *secret, map_file *file) {
   uint8_t key[16];
-  if (!filterfile_secret(o, key)) return true;
+  if (!filterfile_secret(secret, key)) return true;
   const char *why = nay_map_unlock(file->map, key) == NAY_OK ? NULL
                     : file->stats.hash == NAY_HASH_SIPHASH   ? "--secret is not the key of this map"
                                                              : "is not keyed: omit --secret";
@@ -40,13 +40,13 @@ static bool map_unlock(const options *o, map_file *file) {
   return why == NULL;
 }
 
-map_file map_try(const char *path, const options *o) {
+map_file map_try(const char *path, const char *secret) {
   map_file file = {.stats = {.size = sizeof file.stats}};
   nay_status status = map_read(path, &file);
   file.status = status == NAY_OK ? EXIT_FOUND : exit_of(status);
   if (status != NAY_OK) return file;
   nay_map_describe(file.map, &file.stats);
-  if (!map_unlock(o, &file)) {
+  if (!map_unlock(secret, &file)) {
     nay_map_free(file.map);
     file.map = NULL;
     file.status = EXIT_TROUBLE;
@@ -61,8 +61,8 @@ void map_tell(const char *path, const map_file *file) {
   message_error("%s: %s", map_name(path), file->why);
 }
 
-nay_map *map_open(const char *path, const options *o) {
-  map_file file = map_try(path, o);
+nay_map *map_open(const char *path, const char *secret) {
+  map_file file = map_try(path, secret);
   if (file.map == NULL) die(file.status, "%s: %s", map_name(path), file.why);
   if (file.stats.locked) die(EXIT_TROUBLE, "%s is keyed: give its key with --secret", path);
   return file.map;
@@ -71,8 +71,8 @@ nay_map *map_open(const char *path, const options *o) {
 /* ---- rows ---- */
 
 /* Without an option a row is a line: the key, a tab, the value, and nothing else. */
-static key_style row_style(const options *o) {
-  key_style style = o->keys;
+static keys_options row_style(const keys_options *keys) {
+  keys_options style = *keys;
   bool columns = style.csv || style.tsv || style.separator != NULL;
   bool binary = style.length_prefixed || style.type == KEY_U64LE;
   if (style.value != NULL && binary) {
@@ -150,15 +150,14 @@ static bool rows_take(const rows *r, const key_batch *b, bool goes_on,
   return true;
 }
 
-int map_rows(const options *o, const char *const *paths, size_t n, bool goes_on,
-             void (*each)(void *, const map_row *), void *ctx) {
-  options reading = *o;
-  reading.keys = row_style(o);
-  key_reader reader = key_reader_new(&reading.keys);
+int map_rows(const options *o, const keys_options *keys, const char *const *paths, size_t n,
+             bool goes_on, void (*each)(void *, const map_row *), void *ctx) {
+  keys_options style = row_style(keys);
+  key_reader reader = key_reader_new(&style);
   rows r = {.paths = n > 0 ? paths : NULL, .unit = key_reader_unit(&reader)};
-  r.binary = reading.keys.length_prefixed || reading.keys.type == KEY_U64LE;
+  r.binary = style.length_prefixed || style.type == KEY_U64LE;
   int status = EXIT_FOUND;
-  key_stream *s = stream_open(&reading, paths, n, NULL);
+  key_stream *s = stream_open(o, &style, paths, n, NULL);
   if (goes_on) stream_skip_bad_files(s);
   for (key_batch *b; (b = stream_next(s)) != NULL;) {
     if (rows_take(&r, b, goes_on, each, ctx)) continue;

@@ -16,13 +16,13 @@ typedef struct map_file {
 } map_file;
 
 /* map_try: "-" is standard input. Unlocked if it is keyed and the secret is given. */
-map_file map_try(const char *path, const options *o);
+map_file map_try(const char *path, const char *secret);
 
 /* map_tell: the message about a file that could not be read or trusted, after what is printed. */
 void map_tell(const char *path, const map_file *file);
 
 /* map_open: a map that is unlocked; exits when there is none, or when its secret is missing. */
-nay_map *map_open(const char *path, const options *o);
+nay_map *map_open(const char *path, const char *secret);
 
 /* map_row: a key and its value. */
 typedef struct map_row {
@@ -45,13 +45,25 @@ typedef struct map_row {
  * hexadecimal, or as the options say. Exits when one is not such a row; with `goes_on` its file
  * ends there, with a message. Returns an exit status.
  */
-int map_rows(const options *o, const char *const *paths, size_t n, bool goes_on,
-             void (*each)(void *ctx, const map_row *row), void *ctx);
+int map_rows(const options *o, const keys_options *keys, const char *const *paths, size_t n,
+             bool goes_on, void (*each)(void *ctx, const map_row *row), void *ctx);
+
+/* map_options: of nay map; the rows are in cmd_map.c. */
+typedef struct map_options {
+  options common;
+  keys_options keys;
+  select_options select;
+  output_options output;
+  size_options size; /* its seed */
+  uint64_t value_bits, check_bits;
+  const char *secret, *meta;
+  bool store_key, invert;
+} map_options;
 
 /* The verbs of nay map. */
-int map_build(options *o);
-int map_get(options *o);
-int map_info(options *o);
-int map_verify(options *o);
+int map_build(map_options *o);
+int map_get(map_options *o);
+int map_info(map_options *o);
+int map_verify(map_options *o);
 
 #endif /* NAY_MAPS_H */

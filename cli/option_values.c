@@ -73,7 +73,8 @@ void options_values(const option_row *row, const char *list[OPTION_VALUES]) {
     case OPTION_KIND:
     case OPTION_KINDS: kind_names(list); return;
     case OPTION_KIND_ADDS: adding_kind_names(list); return;
-    case OPTION_FORMAT: format_names(list); return;
+    case OPTION_FORMAT:
+    case OPTION_FILE_FORMAT: format_names(list); return;
     case OPTION_FORMATS: layout_names(list); return;
     case OPTION_TABLE_FORMAT: table_format_names(list); return;
     case OPTION_KEY_TYPE: key_type_names(list); return;
@@ -84,7 +85,7 @@ void options_values(const option_row *row, const char *list[OPTION_VALUES]) {
 }
 
 bool option_is_file(const option_row *row) {
-  return row->type == OPTION_FILE || row->type == OPTION_FILES;
+  return row->type == OPTION_FILE || row->type == OPTION_FILES || row->type == OPTION_OUTPUT;
 }
 
 bool option_is_list(const option_row *row) {
@@ -95,10 +96,15 @@ bool option_repeats(const option_row *row) {
   return row->type == OPTION_FILES || row->type == OPTION_TEXTS || row->type == OPTION_CHOICES;
 }
 
-const nay_format *options_layout(const options *o, size_t i) {
+bool option_is_layout(const option_row *row) {
+  return row->type == OPTION_FORMAT || row->type == OPTION_FORMATS ||
+         row->type == OPTION_FILE_FORMAT;
+}
+
+const nay_format *layout_at(uint64_t formats, size_t i) {
   const nay_format *format;
   for (size_t f = 0; (format = nay_format_at(f)) != NULL; f++) {
-    if ((o->formats >> f & 1) != 0 && i-- == 0) break;
+    if ((formats >> f & 1) != 0 && i-- == 0) break;
   }
   return format;
 }

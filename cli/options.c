@@ -1,4 +1,4 @@
-/* options.c - the options that commands share, and getopt_long over a command's tables. */
+/* options.c - getopt_long over a command's tables of options. */
 #include "options.h"
 
 #include <nay_sst_foreign.h>
@@ -13,95 +13,45 @@
 
 #include "numbers.h"
 
-const char *const option_when[] = {"auto", "always", "never", NULL};
+/* ---- the options of a command ---- */
 
-static const option_row shared[] = {
-    /* the filter to build */
-    {"type", 't', "KIND", OPTION_KIND, AT(kind), "family of the filter (default auto)", NULL,
-     TAKES_FAMILY, NULL},
-    {"nkeys", 'n', "COUNT", OPTION_COUNT, AT(nkeys),
-     "number of distinct keys to plan for: 1000, 1e6, 10M", NULL, TAKES_SIZE, NULL},
-    {"fpr", 'p', "FPR", OPTION_FPR, AT(fpr),
-     "false-positive rate (FPR) once all planned keys are added: 0.01, 1%, 1/256", NULL,
-     TAKES_FAMILY, NULL},
-    {"bits", 'b', "BITS", OPTION_REAL, AT(bits_per_key), "bits per key, instead of an FPR", NULL,
-     TAKES_FAMILY, NULL},
-    {"memory", 'M', "SIZE", OPTION_SIZE, AT(nbytes),
-     "memory budget of the filter, instead of an FPR: 10M, 1Gi", NULL, TAKES_SIZE, NULL},
-    {"nbits", 0, "COUNT", OPTION_COUNT, AT(nbits),
-     "exactly COUNT bits, instead of an FPR; with -n and --probes a Bloom filter is given by the "
-     "m, n "
-     "and k of the literature (default type: bloom)",
-     NULL, TAKES_SHAPE, NULL},
-    {"probes", 0, "K", OPTION_COUNT, AT(probes), "probes per key (default: the best for the size)",
-     NULL, TAKES_SHAPE, NULL},
-    {"fold", 0, "N", OPTION_COUNT, AT(fold), "make the size divisible by N, for nay fold", NULL,
-     TAKES_SHAPE, NULL},
-    /* filters in files */
-    {"format", 0, "NAME", OPTION_FORMAT, AT(format),
-     "layout of the filter, for layouts without a magic number; a file with the magic number of "
-     "another layout is refused",
-     NULL, TAKES_FILTER, NULL},
-    {"secret", 0, "FILE", OPTION_FILE, AT(secret),
-     "file with the secret key of a keyed filter: 16 bytes or 32 hex digits", NULL, TAKES_FILTER,
-     NULL},
-    /* keys */
-    {"count", 'c', NULL, OPTION_FLAG, AT(count), "print only how many keys are selected", NULL,
-     TAKES_COUNT, NULL},
-    {"keys", 0, "FILE", OPTION_FILES, AT(key_files), "read keys from FILE; may be repeated", NULL,
-     TAKES_KEY_FILES, NULL},
-    {"element", 'e', "KEY", OPTION_TEXTS, AT(keys.args),
-     "the key is KEY itself, and no file is read; may be repeated", NULL, TAKES_KEY_ARGS, NULL},
-    ROW_MAX_COUNT("stop reading a file after COUNT selected keys; 0 selects none", TAKES_SELECT,
-                  NULL),
-    ROW_LINE_NUMBER(TAKES_SELECT, NULL),
-    ROW_NULL(TAKES_KEYS, NULL),
-    ROW_KEY_TYPE(TAKES_KEYS, NULL),
-    ROWS_FRAMING(TAKES_KEYS, NULL),
-    /* output */
-    {"output", 'o', "FILE", OPTION_FILE, AT(out),
-     "write FILE, atomically at the end; - is standard output", NULL, TAKES_OUTPUT, NULL},
-    ROW_FORCE(TAKES_OUTPUT, NULL),
-    {"json", 0, NULL, OPTION_FLAG, AT(json), "write JSON to standard output", NULL, TAKES_JSON,
-     NULL},
-    ROW_THREADS(TAKES_KEYS, NULL),
-    {"quiet", 'q', NULL, OPTION_FLAG, AT(quiet),
-     "print only errors, and warnings about an FPR above the promise", NULL, 0, NULL},
-    {"strict", 0, NULL, OPTION_FLAG, AT(strict),
-     "exit with status 4 when the expected FPR is more than 10% above what was asked or planned, "
-     "which is always said on standard error",
-     NULL, TAKES_STRICT, NULL},
-    {"color", 0, "WHEN", OPTION_CHOICE, AT(color), "use colours:", option_when, 0, NULL},
-    ROW_PROGRESS(TAKES_KEYS | TAKES_PROGRESS, NULL),
-    {"help", 'h', NULL, OPTION_FLAG, AT(help), "show this text", NULL, 0, NULL},
-};
-#define NSHARED (sizeof shared / sizeof shared[0])
-
-static bool option_is_replaced(const command *c, const char *name) {
-  for (const option_row *own = c->own; own != NULL && own->name != NULL; own++) {
-    if (strcmp(own->name, name) == 0) return true;
+static bool option_table_has(const option_table *t, const char *name) {
+  for (size_t i = 0; i < t->n; i++) {
+    if (strcmp(t->rows[i].name, name) == 0) return true;
   }
   return false;
 }
 
-const option_row *option_at(const command *c, size_t i) {
-  if (c == NULL) return i < NSHARED ? &shared[i] : NULL;
-  for (const option_row *own = c->own; own != NULL && own->name != NULL; own++) {
-    if (i-- == 0) return own;
+/* A row that is there already, a command's own or an earlier group's, replaces the new one. */
+static void option_table_add(option_table *t, const option_row *row, const option_use *use) {
+  bool taken = row->part == 0 || (row->part & use->parts) != 0;
+  if (!taken || option_table_has(t, row->name) || t->n == OPTIONS_MOST) return;
+  t->rows[t->n] = *row;
+  t->rows[t->n].at += use->at;
+  if (use->verbs != NULL) t->rows[t->n].verbs = use->verbs;
+  t->n++;
+}
+
+static void option_table_add_all(option_table *t, const option_row *rows, const option_use *use) {
+  for (const option_row *row = rows; row != NULL && row->name != NULL; row++) {
+    option_table_add(t, row, use);
   }
-  for (const option_row *row = shared; row < shared + NSHARED; row++) {
-    bool taken = row->groups == 0 || (row->groups & c->takes) != 0;
-    if (taken && !option_is_replaced(c, row->name) && i-- == 0) return row;
+}
+
+void option_table_make(const command *c, option_table *t) {
+  const option_use own = {.at = 0};
+  t->n = 0;
+  option_table_add_all(t, c->own, &own);
+  for (const option_use *use = c->uses; use != NULL && use->group != NULL; use++) {
+    option_table_add_all(t, use->group->rows, use);
   }
-  return NULL;
+  option_table_add_all(t, every_group.rows, &own);
 }
 
 bool option_is_taken(const command *c, const char *name) {
-  const option_row *row;
-  for (size_t i = 0; (row = option_at(c, i)) != NULL; i++) {
-    if (strcmp(row->name, name) == 0) return true;
-  }
-  return false;
+  option_table t;
+  option_table_make(c, &t);
+  return option_table_has(&t, name);
 }
 
 const char *option_help(const option_row *row, bool values, char text[OPTION_HELP]) {
@@ -183,12 +133,28 @@ static uint64_t option_formats(const option_row *row, const char *value) {
   return formats;
 }
 
-static unsigned option_key_type(const option_row *row, const char *value) {
+static void option_key_type(const option_row *row, const char *value, keys_options *keys) {
   nay_key_type type = NAY_KEY_TEXT;
-  if (strcmp(value, "u64le") == 0) return KEY_U64LE;
-  bool known = strcmp(value, "bytes") == 0 || nay_key_type_parse(value, &type) == NAY_OK;
+  bool binary = strcmp(value, "u64le") == 0;
+  bool known = binary || strcmp(value, "bytes") == 0 || nay_key_type_parse(value, &type) == NAY_OK;
   if (!known) option_bad_word(row, value);
-  return (unsigned)type;
+  keys->type = binary ? KEY_U64LE : (unsigned)type;
+  keys->type_given = true;
+}
+
+static const nay_format *option_format(const option_row *row, const char *value) {
+  const nay_format *format = nay_format_find(value);
+  if (format == NULL) option_bad_word(row, value);
+  return format;
+}
+
+/* A name of both kinds of file is that of a table. */
+static void option_file_format(const option_row *row, const char *value, filter_options *filter) {
+  if (nay_sst_foreign_about(value) != NULL) {
+    filter->table_format = value;
+  } else {
+    filter->format = option_format(row, value);
+  }
 }
 
 /* The index of a choice; an error says what was meant. */
@@ -215,12 +181,8 @@ static void option_set_word(const option_row *row, const char *value, void *at) 
     case OPTION_KIND_ADDS:
       if (nay_kind_parse(value, at) != NAY_OK) option_bad_word(row, value);
       break;
-    case OPTION_FORMAT: {
-      const nay_format *format = nay_format_find(value);
-      if (format == NULL) option_bad_word(row, value);
-      *(const nay_format **)at = format;
-      break;
-    }
+    case OPTION_FORMAT: *(const nay_format **)at = option_format(row, value); break;
+    case OPTION_FILE_FORMAT: option_file_format(row, value, at); break;
     case OPTION_TABLE_FORMAT:
       if (strcmp(value, "nori") == 0)
         value = "nori-sst"; /* there is no filter to confuse it with */
@@ -230,7 +192,7 @@ static void option_set_word(const option_row *row, const char *value, void *at) 
       break;
     case OPTION_KINDS: *(uint64_t *)at = option_kinds(row, value); break;
     case OPTION_FORMATS: *(uint64_t *)at = option_formats(row, value); break;
-    case OPTION_KEY_TYPE: *(unsigned *)at = option_key_type(row, value); break;
+    case OPTION_KEY_TYPE: option_key_type(row, value, at); break;
     default: *(unsigned *)at = option_choice(row, value); break;
   }
 }
@@ -241,13 +203,6 @@ void options_append(text_list *list, const char *text) {
     list->at = must_grow(list->at, list->cap * sizeof *list->at);
   }
   list->at[list->n++] = text;
-}
-
-void options_free(options *o) {
-  free(o->key_files.at);
-  free(o->absent_files.at);
-  free(o->keys.args.at);
-  free(o->older.at);
 }
 
 static const char *option_set_number(const option_row *row, const char *value, void *at) {
@@ -271,22 +226,17 @@ static const char *option_set_number(const option_row *row, const char *value, v
   }
 }
 
-static void option_set(const option_row *row, const char *value, options *o) {
-  void *at = (char *)o + row->at;
+static void option_set(const option_row *row, const char *value, void *at) {
   const char *form = NULL;
   switch (row->type) {
     case OPTION_FLAG: *(bool *)at = true; break;
     case OPTION_TEXT:
+    case OPTION_OUTPUT:
     case OPTION_FILE: *(const char **)at = value; break;
     case OPTION_FILES:
     case OPTION_TEXTS: options_append(at, value); break;
     case OPTION_FORMAT:
-      if ((o->command->takes & TAKES_TABLES) != 0 && nay_sst_foreign_about(value) != NULL) {
-        o->table_format = value;
-        break;
-      }
-      option_set_word(row, value, at);
-      break;
+    case OPTION_FILE_FORMAT:
     case OPTION_KIND:
     case OPTION_KIND_ADDS:
     case OPTION_KINDS:
@@ -306,22 +256,22 @@ static void option_set(const option_row *row, const char *value, options *o) {
 
 /* ---- of one command ---- */
 
-typedef struct option_table {
-  const command *command;
-  const option_row *rows[OPTIONS_MOST];
-  size_t n;
-  struct option longs[OPTIONS_MOST + 1]; /* for getopt_long: val is 256 + the index */
+/* option_getopt: a command's table, and the same for getopt_long: val is 256 + the index. */
+typedef struct option_getopt {
+  option_table table;
+  struct option longs[OPTIONS_MOST + 1];
   char letters[2 * OPTIONS_MOST + 2];
-} option_table;
+} option_getopt;
 
-static void options_table(const command *c, option_table *t) {
-  char *letters = t->letters;
-  *t = (option_table){.command = c};
+static void option_getopt_make(const command *c, option_getopt *g) {
+  char *letters = g->letters;
+  *g = (option_getopt){.table = {.n = 0}};
+  option_table_make(c, &g->table);
   *letters++ = ':';
-  for (const option_row *row; t->n < OPTIONS_MOST && (row = option_at(c, t->n)) != NULL; t->n++) {
+  for (size_t i = 0; i < g->table.n; i++) {
+    const option_row *row = &g->table.rows[i];
     int has_value = row->value != NULL ? required_argument : no_argument;
-    t->rows[t->n] = row;
-    t->longs[t->n] = (struct option){row->name, has_value, NULL, 256 + (int)t->n};
+    g->longs[i] = (struct option){row->name, has_value, NULL, 256 + (int)i};
     if (row->letter == 0) continue;
     *letters++ = row->letter;
     if (row->value != NULL) *letters++ = ':';
@@ -329,20 +279,20 @@ static void options_table(const command *c, option_table *t) {
 }
 
 /* The index of what getopt_long found. */
-static size_t options_found(const option_table *t, int got) {
+static size_t option_found(const option_table *t, int got) {
   size_t i = got >= 256 ? (size_t)got - 256 : 0;
-  while (got < 256 && i + 1 < t->n && t->rows[i]->letter != got) i++;
+  while (got < 256 && i + 1 < t->n && t->rows[i].letter != got) i++;
   return i;
 }
 
-_Noreturn static void option_unknown(const option_table *t, const char *word) {
+_Noreturn static void option_unknown(const command *c, const option_table *t, const char *word) {
   const char *names[OPTIONS_MOST + 1] = {NULL};
-  for (size_t i = 0; i < t->n; i++) names[i] = t->rows[i]->name;
+  for (size_t i = 0; i < t->n; i++) names[i] = t->rows[i].name;
   char bare[64];
   snprintf(bare, sizeof bare, "%.*s", (int)strcspn(word, "="), word);
   const char *near = strncmp(bare, "--", 2) == 0 ? nearest_word(bare + 2, names) : NULL;
   if (near != NULL) die(EXIT_TROUBLE, "no option %s; did you mean --%s?", bare, near);
-  die(EXIT_TROUBLE, "no option %s; 'nay help %s' lists them", bare, t->command->name);
+  die(EXIT_TROUBLE, "no option %s; 'nay help %s' lists them", bare, c->name);
 }
 
 static void options_check_operands(const options *o) {
@@ -376,9 +326,10 @@ _Noreturn static void option_misplaced(const option_row *row, const char *where)
 }
 
 void options_refuse(const options *o, const char *names, const char *where) {
-  const option_row *row;
-  for (size_t i = 0; i < OPTIONS_MOST && (row = option_at(o->command, i)) != NULL; i++) {
-    if (o->given[i] && list_has(names, row->name)) option_misplaced(row, where);
+  option_table t;
+  option_table_make(o->command, &t);
+  for (size_t i = 0; i < t.n; i++) {
+    if (o->given[i] && list_has(names, t.rows[i].name)) option_misplaced(&t.rows[i], where);
   }
 }
 
@@ -402,22 +353,32 @@ static void options_check_verb(options *o, const option_table *t) {
     die(EXIT_TROUBLE, "no 'nay %s %s': there are %s", name, verb, all);
   }
   for (size_t i = 0; i < t->n; i++) {
-    const option_row *row = t->rows[i];
+    const option_row *row = &t->rows[i];
     snprintf(all, sizeof all, "%s %s", name, verb);
     if (o->given[i] && !option_is_for(row, verb)) option_misplaced(row, all);
   }
   o->verb = found;
 }
 
+static void *option_value(const options *o, const option_row *row) {
+  return (char *)(uintptr_t)o + row->at;
+}
+
+/* The option that names the result, if this verb of the command has one. */
+static const option_row *options_output(const options *o, const option_table *t) {
+  for (size_t i = 0; i < t->n; i++) {
+    bool is_for = o->command->verbs == NULL || option_is_for(&t->rows[i], o->operands[0]);
+    if (t->rows[i].type == OPTION_OUTPUT && is_for) return &t->rows[i];
+  }
+  return NULL;
+}
+
 /* Two documents on one standard output would be none. */
 static void options_check_stdout(const options *o, const option_table *t) {
-  bool has_result = o->command->verbs == NULL;
-  for (size_t i = 0; i < t->n && !has_result; i++) {
-    has_result =
-        strcmp(t->rows[i]->name, "output") == 0 && option_is_for(t->rows[i], o->operands[0]);
-  }
-  bool by_default = o->out == NULL && o->command->to_stdout && has_result;
-  bool asked = o->out != NULL && strcmp(o->out, "-") == 0;
+  const option_row *row = options_output(o, t);
+  const char *out = row != NULL ? *(const char **)option_value(o, row) : NULL;
+  bool by_default = out == NULL && o->command->to_stdout && row != NULL;
+  bool asked = out != NULL && strcmp(out, "-") == 0;
   if (o->json && (by_default || asked)) {
     die(EXIT_TROUBLE, "--json writes to standard output, and so would the result: use -o FILE");
   }
@@ -425,12 +386,18 @@ static void options_check_stdout(const options *o, const option_table *t) {
 
 /* ---- an output that is an input ---- */
 
-static void options_check_input(const options *o, const struct stat *out, const char *path) {
+/* output_file: the result, which exists already. */
+typedef struct output_file {
+  const char *path;
+  struct stat stat;
+} output_file;
+
+static void output_check_input(const output_file *out, const char *path) {
   struct stat in;
   bool is_stdin = strcmp(path, "-") == 0;
   if ((is_stdin ? fstat(STDIN_FILENO, &in) : stat(path, &in)) != 0) return;
-  if (in.st_dev != out->st_dev || in.st_ino != out->st_ino) return;
-  die(EXIT_TROUBLE, "-o %s would replace an input, %s: choose another file", o->out,
+  if (in.st_dev != out->stat.st_dev || in.st_ino != out->stat.st_ino) return;
+  die(EXIT_TROUBLE, "-o %s would replace an input, %s: choose another file", out->path,
       is_stdin ? "standard input" : path);
 }
 
@@ -439,63 +406,88 @@ static void options_check_input(const options *o, const struct stat *out, const 
  * not. Filters that a command changes in place may be replaced.
  */
 static void options_check_inputs(const options *o, const option_table *t) {
-  struct stat out;
-  if (o->out == NULL || stat(o->out, &out) != 0 || !S_ISREG(out.st_mode)) return;
+  const option_row *result = options_output(o, t);
+  output_file out = {.path = result != NULL ? *(const char **)option_value(o, result) : NULL};
+  if (out.path == NULL || stat(out.path, &out.stat) != 0 || !S_ISREG(out.stat.st_mode)) return;
   const char *verb = o->command->verbs != NULL ? o->operands[0] : NULL,
              *by = o->command->changes_by;
   bool changes = verb == NULL || (by != NULL && strcmp(verb, by) == 0);
   int first = (verb != NULL) + (changes ? o->command->changes : 0);
-  for (int i = first; i < o->noperands; i++) options_check_input(o, &out, o->operands[i]);
+  for (int i = first; i < o->noperands; i++) output_check_input(&out, o->operands[i]);
   for (size_t i = 0; i < t->n; i++) {
-    const option_row *row = t->rows[i];
-    const void *at = (const char *)o + row->at;
-    if (row->type == OPTION_FILE && row->at != AT(out) && *(const char *const *)at != NULL) {
-      options_check_input(o, &out, *(const char *const *)at);
-    }
-    const text_list *list = row->type == OPTION_FILES ? at : NULL;
-    for (size_t f = 0; list != NULL && f < list->n; f++) {
-      options_check_input(o, &out, list->at[f]);
-    }
+    const option_row *row = &t->rows[i];
+    const char *path = row->type == OPTION_FILE ? *(const char **)option_value(o, row) : NULL;
+    if (path != NULL) output_check_input(&out, path);
+    const text_list *list = row->type == OPTION_FILES ? option_value(o, row) : NULL;
+    for (size_t f = 0; list != NULL && f < list->n; f++) output_check_input(&out, list->at[f]);
   }
-  options_check_input(o, &out, "-");
+  output_check_input(&out, "-");
 }
 
-void options_parse(const command *c, int argc, char **argv, options *o) {
-  option_table t;
-  options_table(c, &t);
-  *o = (options){.command = c,
-                 .threads = 2,
-                 .max_count = UINT64_MAX,
-                 .table_filter = CHOICE_NOT_GIVEN,
-                 .sequence = NUMBER_NOT_GIVEN,
-                 .snapshot = NUMBER_NOT_GIVEN};
+/* ---- the struct of a command ---- */
+
+static void option_preset(const option_row *row, void *at) {
+  if (row->preset == 0) return;
+  if (row->type == OPTION_CHOICE) {
+    *(unsigned *)at = (unsigned)row->preset;
+  } else {
+    *(uint64_t *)at = row->preset;
+  }
+}
+
+/* Of a group also the fields whose options this command does not take. */
+static void options_preset(options *o) {
+  const option_row *row;
+  for (const option_use *use = o->command->uses; use != NULL && use->group != NULL; use++) {
+    for (row = use->group->rows; row->name != NULL; row++) {
+      option_preset(row, (char *)o + use->at + row->at);
+    }
+  }
+  for (row = o->command->own; row != NULL && row->name != NULL; row++) {
+    option_preset(row, option_value(o, row));
+  }
+}
+
+static void options_parse(options *o, int argc, char **argv) {
+  option_getopt g;
+  option_getopt_make(o->command, &g);
   opterr = 0;
-  for (int got; (got = getopt_long(argc, argv, t.letters, t.longs, NULL)) != -1;) {
+  for (int got; (got = getopt_long(argc, argv, g.letters, g.longs, NULL)) != -1;) {
     if (got == ':') die(EXIT_TROUBLE, "option %s needs a value", argv[optind - 1]);
     if (got == '?') {
       char letter[3] = {'-', (char)optopt, '\0'};
       bool is_letter = optopt > 0 && optopt < 256;
-      option_unknown(&t, is_letter ? letter : argv[optind - 1]);
+      option_unknown(o->command, &g.table, is_letter ? letter : argv[optind - 1]);
     }
-    size_t i = options_found(&t, got);
+    size_t i = option_found(&g.table, got);
     o->given[i] = true;
-    o->keys.type_given |= t.rows[i]->type == OPTION_KEY_TYPE;
-    option_set(t.rows[i], optarg, o);
+    option_set(&g.table.rows[i], optarg, option_value(o, &g.table.rows[i]));
   }
   o->operands = argv + optind;
   o->noperands = argc - optind;
   if (o->help) return;
   options_check_operands(o);
-  if (c->verbs != NULL) options_check_verb(o, &t);
-  options_check_stdout(o, &t);
-  options_check_inputs(o, &t);
+  if (o->command->verbs != NULL) options_check_verb(o, &g.table);
+  options_check_stdout(o, &g.table);
+  options_check_inputs(o, &g.table);
 }
 
-const char *const *options_key_files(const options *o, int from, size_t *n) {
-  *n = (size_t)(o->noperands - from);
-  if (o->keys.args.n > 0 && *n > 0) {
-    die(EXIT_TROUBLE, "one operand too many: '%s'; -e gives the keys, each by an -e of its own",
-        o->operands[from]);
+options *options_new(const command *c, int argc, char **argv) {
+  size_t size = c->size != 0 ? c->size : sizeof(options);
+  options *o = must_alloc(size);
+  memset(o, 0, size);
+  o->command = c;
+  options_preset(o);
+  options_parse(o, argc, argv);
+  return o;
+}
+
+void options_free(options *o) {
+  option_table t;
+  option_table_make(o->command, &t);
+  for (size_t i = 0; i < t.n; i++) {
+    bool is_list = t.rows[i].type == OPTION_FILES || t.rows[i].type == OPTION_TEXTS;
+    if (is_list) free(((text_list *)option_value(o, &t.rows[i]))->at);
   }
-  return (const char *const *)o->operands + from;
+  free(o);
 }

@@ -14,6 +14,7 @@
 
 #include "measure.h"
 #include "numbers.h"
+#include "plan.h"
 
 #define LAYOUTS_MEASURED_KEYS 1000000u
 #define LAYOUTS_SECONDS 0.02
@@ -27,16 +28,15 @@ typedef struct layout_row {
   measurement measured;
 } layout_row;
 
-nay_params layouts_params(const options *o) {
-  if (o->kind != NAY_AUTO || o->kinds != 0) {
-    die(EXIT_TROUBLE, "-t and --format are mutually exclusive: a layout has its own family");
-  }
-  if (o->nbytes != 0) die(EXIT_TROUBLE, "-M is for families: give -p or -b with --format");
-  if (o->nbits != 0) die(EXIT_TROUBLE, "--nbits is for families: give -p or -b with --format");
-  return options_params(o, 0.01);
+nay_params layouts_params(const size_options *size) {
+  if (size->kind != NAY_AUTO) die(EXIT_TROUBLE, LAYOUTS_EXCLUDE_KINDS);
+  if (size->nbytes != 0) die(EXIT_TROUBLE, "-M is for families: give -p or -b with --format");
+  if (size->nbits != 0) die(EXIT_TROUBLE, "--nbits is for families: give -p or -b with --format");
+  return size_params(size, NULL, 0.01);
 }
 
-static layout_row layout_plan(const options *o, const nay_format *format, const nay_params *p) {
+static layout_row layout_plan(const plan_options *o, const nay_format *format,
+                              const nay_params *p) {
   layout_row row = {.format = format, .plan = {.size = sizeof row.plan}};
   nay_diag diag = {.what = NULL};
   row.status = nay_format_plan(format, p, &diag, &row.plan);
@@ -48,7 +48,7 @@ static layout_row layout_plan(const options *o, const nay_format *format, const 
 
 /* ---- printing ---- */
 
-static void layout_text(const options *o, const layout_row *r) {
+static void layout_text(const plan_options *o, const layout_row *r) {
   char size[NUMBER_TEXT], rate[NUMBER_TEXT], a[NUMBER_TEXT], b[NUMBER_TEXT], c[NUMBER_TEXT];
   const char *name = nay_format_name(r->format);
   if (r->status != NAY_OK) {
@@ -90,33 +90,33 @@ static void layout_json(const layout_row *r) {
   json_close();
 }
 
-static void layouts_title(const options *o) {
+static void layouts_title(const plan_options *o) {
   out_text("%slayout                bits/key   k        size         FPR%s%s\n", paint(PAINT_BOLD),
            o->no_measure ? "" : "  ns/key  measured FPR (95%)", paint(PAINT_PLAIN));
 }
 
-int plan_layouts(const options *o) {
+int plan_layouts(const plan_options *o) {
   const nay_format *format;
   bool any = false;
   if (o->need != 0) die(EXIT_TROUBLE, "--need is for families: omit it with --format");
-  nay_params p = layouts_params(o);
-  if (o->json) {
+  nay_params p = layouts_params(&o->size);
+  if (o->common.json) {
     json_begin("nay.plan.format/1");
-    json_count("nkeys_planned", o->nkeys);
+    json_count("nkeys_planned", o->size.nkeys);
     json_open("layouts", '[');
   } else {
     layouts_title(o);
   }
-  for (size_t i = 0; (format = options_layout(o, i)) != NULL; i++) {
+  for (size_t i = 0; (format = layout_at(o->formats, i)) != NULL; i++) {
     layout_row row = layout_plan(o, format, &p);
-    if (o->json) layout_json(&row);
-    if (!o->json) layout_text(o, &row);
+    if (o->common.json) layout_json(&row);
+    if (!o->common.json) layout_text(o, &row);
     any = any || row.status == NAY_OK;
   }
-  if (o->json) {
+  if (o->common.json) {
     json_close();
     json_end();
-  } else if (!o->no_measure && o->nkeys > LAYOUTS_MEASURED_KEYS) {
+  } else if (!o->no_measure && o->size.nkeys > LAYOUTS_MEASURED_KEYS) {
     out_text("not measured: more than a million keys\n");
   }
   out_flush();

@@ -2,7 +2,7 @@
  * plan_lsm.c - nay plan --lsm: what the options say about a tree and a budget, both allocations of
  * nay_sst_plan.h side by side, and what they waste at the rates of --reads.
  */
-#include "plan_lsm.h"
+#include "plan.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -63,7 +63,7 @@ static bool lsm_bits(const char *text, double *bits) {
   return number_real(text, bits) && *bits > 0 && *bits <= 64;
 }
 
-void plan_lsm_refuse(const options *o) {
+void plan_lsm_refuse(const plan_options *o) {
   const struct {
     bool given;
     const char *name;
@@ -79,14 +79,15 @@ void plan_lsm_refuse(const options *o) {
   }
 }
 
-static void lsm_budget(const options *o, lsm_request *r) {
-  int sizes = (o->fpr != 0) + (o->bits_per_key != 0) + (o->nbytes != 0) + (o->sweep != NULL);
+static void lsm_budget(const plan_options *o, lsm_request *r) {
+  int sizes =
+      (o->size.fpr != 0) + (o->size.bits_per_key != 0) + (o->size.nbytes != 0) + (o->sweep != NULL);
   if (sizes > 1) {
     die(EXIT_TROUBLE, "-p, -b, -M and --sweep are mutually exclusive: give one of them");
   }
-  r->params.fpr = sizes == 0 ? 0.01 : o->fpr;
-  r->params.bits_per_key = o->bits_per_key;
-  r->params.nbytes = o->nbytes;
+  r->params.fpr = sizes == 0 ? 0.01 : o->size.fpr;
+  r->params.bits_per_key = o->size.bits_per_key;
+  r->params.nbytes = o->size.nbytes;
   if (o->sweep != NULL && !lsm_list(o->sweep, r->sweep, LSM_SWEEP, &r->nsweep, lsm_bits)) {
     die(EXIT_TROUBLE,
         "--sweep: '%s' is not a list of up to %d bits per key such as 8,10,12, at most 64",
@@ -103,17 +104,17 @@ static void lsm_tell_flushes(const nay_lsm_params *p) {
           count_text((double)most, text[0]), count_text((double)p->nkeys_memtable, text[1]));
 }
 
-static lsm_request lsm_read(const options *o) {
+static lsm_request lsm_read(const plan_options *o) {
   lsm_request r = {.absent = 1};
-  options_refuse(o, "need, max-keys, nbits, probes, fold, format", "plan --lsm");
-  if (o->nkeys == 0) die(EXIT_TROUBLE, "give the number of keys: -n COUNT");
+  options_refuse(&o->common, "need, max-keys, nbits, probes, fold, format", "plan --lsm");
+  if (o->size.nkeys == 0) die(EXIT_TROUBLE, "give the number of keys: -n COUNT");
   if (o->tiered && o->lazy_leveled) {
     die(EXIT_TROUBLE, "--tiered and --lazy-leveled are mutually exclusive: give one of them");
   }
   if (o->flushes > UINT32_MAX) die(EXIT_TROUBLE, "--flushes: at most 10,000 runs");
   r.params =
       (nay_lsm_params){.size = sizeof r.params,
-                       .nkeys = o->nkeys,
+                       .nkeys = o->size.nkeys,
                        .ratio = o->ratio != 0 ? o->ratio : LSM_DEFAULT_RATIO,
                        .nkeys_memtable = o->memtable != 0 ? o->memtable : LSM_DEFAULT_MEMTABLE,
                        .nkeys_table = o->table_keys,
@@ -121,7 +122,7 @@ static lsm_request lsm_read(const options *o) {
                        .merging = o->tiered         ? NAY_LSM_TIERED
                                   : o->lazy_leveled ? NAY_LSM_LAZY_LEVELED
                                                     : NAY_LSM_LEVELED,
-                       .kind = o->kind};
+                       .kind = o->size.kind};
   lsm_tell_flushes(&r.params);
   lsm_budget(o, &r);
   if (o->reads != NULL && !lsm_list(o->reads, r.rates, LSM_RATES, &r.nrates, lsm_rate)) {
@@ -133,7 +134,7 @@ static lsm_request lsm_read(const options *o) {
         o->absent);
   }
   if (o->rocksdb) plan_rocksdb_check(&r.params);
-  if (o->rocksdb && o->reads != NULL && !o->json) {
+  if (o->rocksdb && o->reads != NULL && !o->common.json) {
     die(EXIT_TROUBLE, "--rocksdb prints the policy alone: --reads needs --json beside it");
   }
   r.rocksdb = o->rocksdb;
@@ -396,11 +397,11 @@ static void lsm_rocksdb(const lsm_request *r) {
   }
 }
 
-int plan_lsm_run(const options *o) {
+int plan_lsm_run(const plan_options *o) {
   lsm_request r = lsm_read(o);
-  if (o->json && r.nsweep > 0) {
+  if (o->common.json && r.nsweep > 0) {
     lsm_json_sweep(&r);
-  } else if (o->json) {
+  } else if (o->common.json) {
     lsm_json(&r, &r.params);
   } else if (r.rocksdb) {
     lsm_rocksdb(&r);

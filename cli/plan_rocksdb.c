@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "plan_lsm.h"
+#include "plan.h"
 
 #define ROCKSDB_KEYS 1000000u /* as the plug-in plans: FPRs of large tables */
 

@@ -74,15 +74,24 @@ void plot_csv(const plot_chart *c);
 
 /* ---- plot_curves.c ---- */
 
+typedef struct plot_options {
+  options common;
+  output_options output;
+  size_options size;
+  uint64_t kinds;   /* a bit for each, 0: all */
+  uint64_t formats; /* a bit for each of nay_format_at */
+  bool measure, svg, csv;
+} plot_options;
+
 /* plot_k: FPR against k. plot_bits: FPR against bits per key. */
-void plot_k(const options *o, plot_chart *c);
-void plot_bits(const options *o, plot_chart *c);
+void plot_k(const plot_options *o, plot_chart *c);
+void plot_bits(const plot_options *o, plot_chart *c);
 
 /* plot_bound: the information-theoretic lower bound, the first series of a chart. */
 plot_series *plot_bound(plot_chart *c);
 
 /* plot_takes: whether -t, or its absence, asks for the family. */
-bool plot_takes(const options *o, nay_kind kind);
+bool plot_takes(const plot_options *o, nay_kind kind);
 
 /* plot_best: after the chart of plot_k: the k with the least FPR, in text. */
 void plot_best(const plot_chart *c);

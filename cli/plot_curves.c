@@ -29,13 +29,13 @@
 #define CURVES_FPR 1e-7 /* nothing below it is drawn */
 #define CURVES_KINDS 32
 
-bool plot_takes(const options *o, nay_kind kind) {
+bool plot_takes(const plot_options *o, nay_kind kind) {
   if (nay_kind_name(kind) == NULL) return false;
   return o->kinds == 0 || (o->kinds >> kind & 1) != 0;
 }
 
-static uint64_t curve_nkeys(const options *o) {
-  return o->nkeys != 0 ? o->nkeys : o->measure ? CURVES_MEASURED_KEYS : CURVES_KEYS;
+static uint64_t curve_nkeys(const plot_options *o) {
+  return o->size.nkeys != 0 ? o->size.nkeys : o->measure ? CURVES_MEASURED_KEYS : CURVES_KEYS;
 }
 
 static nay_status curve_plan(const nay_format *format, const nay_params *p, nay_plan *plan) {
@@ -45,8 +45,8 @@ static nay_status curve_plan(const nay_format *format, const nay_params *p, nay_
 }
 
 /* The last point of the series is measured with these parameters. */
-static void curve_measure(const options *o, plot_chart *c, plot_series *s, const nay_format *format,
-                          const nay_params *p) {
+static void curve_measure(const plot_options *o, plot_chart *c, plot_series *s,
+                          const nay_format *format, const nay_params *p) {
   uint64_t hits;
   if (!o->measure || s == NULL || s->n == 0) return;
   nay_status status = measure_fpr(format, p, CURVES_ABSENT, &hits);
@@ -60,14 +60,15 @@ static void curve_measure(const options *o, plot_chart *c, plot_series *s, const
 /* ---- k ---- */
 
 /* Whether the family has this k at this size. */
-static bool curve_at_k(const options *o, nay_kind kind, double bits, uint32_t k, nay_params *p,
+static bool curve_at_k(const plot_options *o, nay_kind kind, double bits, uint32_t k, nay_params *p,
                        nay_plan *plan) {
   *p = (nay_params){
       .size = sizeof *p, .kind = kind, .nkeys = curve_nkeys(o), .bits_per_key = bits, .k = k};
   return curve_plan(NULL, p, plan) == NAY_OK && (k == 0 || plan->k == k);
 }
 
-static void curve_k(const options *o, plot_chart *c, nay_kind kind, double bits, uint32_t most) {
+static void curve_k(const plot_options *o, plot_chart *c, nay_kind kind, double bits,
+                    uint32_t most) {
   nay_params p;
   nay_plan plan;
   unsigned choices = 0;
@@ -91,9 +92,9 @@ static void curve_k(const options *o, plot_chart *c, nay_kind kind, double bits,
   }
 }
 
-void plot_k(const options *o, plot_chart *c) {
+void plot_k(const plot_options *o, plot_chart *c) {
   static char title[120];
-  double bits = o->bits_per_key != 0 ? o->bits_per_key : CURVES_BITS;
+  double bits = o->size.bits_per_key != 0 ? o->size.bits_per_key : CURVES_BITS;
   uint32_t most = (uint32_t)(2 * bits * 0.6931) + 2;
   most = most < CURVES_LEAST_K ? CURVES_LEAST_K : most > CURVES_MOST_K ? CURVES_MOST_K : most;
   snprintf(title, sizeof title, "False-positive rate against k, %.4g bits per key, %s", bits,
@@ -123,7 +124,8 @@ void plot_best(const plot_chart *c) {
 
 /* ---- bits per key ---- */
 
-static void curve_bits(const options *o, plot_chart *c, const nay_format *format, nay_kind kind) {
+static void curve_bits(const plot_options *o, plot_chart *c, const nay_format *format,
+                       nay_kind kind) {
   plot_series *s = NULL;
   for (unsigned i = 2 * CURVES_LEAST_BITS; i <= 2 * CURVES_MOST_BITS; i++) {
     nay_plan plan;
@@ -131,7 +133,7 @@ static void curve_bits(const options *o, plot_chart *c, const nay_format *format
                     .kind = kind,
                     .nkeys = curve_nkeys(o),
                     .bits_per_key = i / 2.0,
-                    .k = (uint32_t)o->probes};
+                    .k = (uint32_t)o->size.probes};
     if (curve_plan(format, &p, &plan) != NAY_OK) continue;
     if (!(plan.fpr > CURVES_FPR) || plan.bits_per_key > CURVES_MOST_BITS + 0.5) continue;
     if (s != NULL && plan.bits_per_key <= s->x[s->n - 1]) continue; /* the same filter again */
@@ -153,10 +155,10 @@ static void curve_bound(plot_chart *c) {
   }
 }
 
-void plot_bits(const options *o, plot_chart *c) {
+void plot_bits(const plot_options *o, plot_chart *c) {
   static char title[120];
   const nay_format *format;
-  if (o->probes > 64) die(EXIT_TROUBLE, "--probes: at most 64");
+  if (o->size.probes > 64) die(EXIT_TROUBLE, "--probes: at most 64");
   snprintf(title, sizeof title, "False-positive rate against bits per key, %s",
            COUNTED(curve_nkeys(o), "key"));
   c->title = title;
@@ -167,7 +169,7 @@ void plot_bits(const options *o, plot_chart *c) {
   for (int kind = 1; kind < CURVES_KINDS && (o->formats == 0 || o->kinds != 0); kind++) {
     if (plot_takes(o, (nay_kind)kind)) curve_bits(o, c, NULL, (nay_kind)kind);
   }
-  for (size_t i = 0; (format = options_layout(o, i)) != NULL; i++) {
+  for (size_t i = 0; (format = layout_at(o->formats, i)) != NULL; i++) {
     curve_bits(o, c, format, NAY_AUTO);
   }
 }

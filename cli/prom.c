@@ -42,8 +42,8 @@ static const struct {
     [PROM_CACHE_HITS] = {"cache_hits_total", "of them, found in the cache"},
 };
 
-void prom_check(const options *o) {
-  if (o->prom && o->json) die(EXIT_TROUBLE, "--prom and --json are mutually exclusive");
+void prom_check(const options *o, bool prom) {
+  if (prom && o->json) die(EXIT_TROUBLE, "--prom and --json are mutually exclusive");
 }
 
 void prom_sample(prom_samples *s, prom_metric metric, double value) {

@@ -50,7 +50,7 @@ typedef struct prom_samples {
 } prom_samples;
 
 /* prom_check: exits when --json is given as well. */
-void prom_check(const options *o);
+void prom_check(const options *o, bool prom);
 
 void prom_sample(prom_samples *s, prom_metric metric, double value);
 

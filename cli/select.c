@@ -3,9 +3,14 @@
 
 #include <string.h>
 
-bool selection_counts(const options *o) { return o->count && (o->max_count != 0 || o->json); }
+bool selection_counts(const options *o, const select_options *asked) {
+  return asked->count && (asked->max_count != 0 || o->json);
+}
 
-selection selection_begin(const options *o) { return (selection){.o = o, .left = o->max_count}; }
+selection selection_begin(const options *o, const select_options *asked, const keys_options *keys) {
+  return (selection){
+      .o = o, .asked = asked, .line_number = keys->line_number, .left = asked->max_count};
+}
 
 bool selection_done(const selection *s) { return s->o->quiet && s->nselected > 0; }
 
@@ -26,7 +31,7 @@ static size_t selection_cut(uint64_t *bitmap, size_t n, uint64_t left) {
 static void selection_file(selection *s, const key_batch *b) {
   if (b->file == s->file) return;
   s->file = b->file;
-  s->left = s->o->max_count;
+  s->left = s->asked->max_count;
 }
 
 bool selection_goes_on(selection *s, const key_batch *b) {
@@ -80,7 +85,7 @@ void selection_prefix(const key_batch *b, size_t i) {
 void selection_print(const selection *s, const key_batch *b, const uint64_t *bitmap) {
   for (size_t w = 0; w < (b->n + 63) / 64; w++) {
     uint64_t word = bitmap[w];
-    if (!s->o->keys.line_number) {
+    if (!s->line_number) {
       if (word != 0) batch_print(b, w, word);
       continue;
     }
@@ -95,7 +100,7 @@ void selection_print(const selection *s, const key_batch *b, const uint64_t *bit
 
 void selection_print_header(const selection *s, const key_batch *b) {
   if (b->header == NULL) return;
-  if (s->o->keys.line_number) selection_place(b, 1); /* a header is the first line */
+  if (s->line_number) selection_place(b, 1); /* a header is the first line */
   out_record(b->header, b->header_len);
 }
 

@@ -9,15 +9,17 @@
 
 typedef struct selection {
   const options *o;
+  const select_options *asked;
+  bool line_number;
   uint64_t nkeys, nselected; /* of all files; keys after the last one of --max-count do not count */
   uint64_t file, left;       /* the file of the last batch, and how many may be selected of it */
 } selection;
 
-selection selection_begin(const options *o);
+selection selection_begin(const options *o, const select_options *asked, const keys_options *keys);
 
 /* selection_counts: whether the count is written at the end: with -c, but as in grep a --max-count
  * of 0 writes no line; --json writes its document always. */
-bool selection_counts(const options *o);
+bool selection_counts(const options *o, const select_options *asked);
 
 /*
  * selection_take: counts the selected keys of a batch. Clears the bits beyond --max-count, and

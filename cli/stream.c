@@ -107,14 +107,14 @@ static bool stream_wide_hash(const nay_filter *f) {
 }
 
 /* Zero bytes end the arguments, for no argument has one inside. They are read already. */
-static void stream_take_args(key_stream *s, const key_style *style) {
+static void stream_take_args(key_stream *s, const keys_options *keys) {
   size_t len = 0;
-  for (size_t i = 0; i < style->args.n; i++) len += strlen(style->args.at[i]) + 1;
+  for (size_t i = 0; i < keys->args.n; i++) len += strlen(keys->args.at[i]) + 1;
   s->args = must_alloc(len);
-  s->args_terminator = style->null ? '\0' : '\n';
-  for (size_t i = 0; i < style->args.n; i++) {
-    size_t n = strlen(style->args.at[i]) + 1;
-    memcpy(s->args + s->carry_len, style->args.at[i], n);
+  s->args_terminator = keys->null ? '\0' : '\n';
+  for (size_t i = 0; i < keys->args.n; i++) {
+    size_t n = strlen(keys->args.at[i]) + 1;
+    memcpy(s->args + s->carry_len, keys->args.at[i], n);
     s->carry_len += n;
   }
   s->carry = s->args;
@@ -124,28 +124,28 @@ static void stream_take_args(key_stream *s, const key_style *style) {
 
 static const char *const stream_stdin[] = {"-"};
 
-key_stream *stream_open(const options *o, const char *const *paths, size_t n,
-                        const nay_filter *hash_with) {
+key_stream *stream_open(const options *o, const keys_options *keys, const char *const *paths,
+                        size_t n, const nay_filter *hash_with) {
   key_stream *s = must_alloc(sizeof *s);
-  *s = (key_stream){.reader = key_reader_new(&o->keys),
-                    .use = stream_use(o),
+  *s = (key_stream){.reader = key_reader_new(keys),
+                    .use = stream_use(o, keys),
                     .paths = n > 0 ? paths : stream_stdin,
                     .npaths = n > 0 ? n : 1,
                     .hash_with = hash_with,
                     .wide_hash = stream_wide_hash(hash_with)};
   s->wants_header = s->reader.wants_header;
-  s->use.text = s->use.decompress && o->keys.args.n == 0 && key_reader_is_text(&s->reader);
+  s->use.text = s->use.decompress && keys->args.n == 0 && key_reader_is_text(&s->reader);
   s->all_end_in_cr = key_reader_keeps_cr(&s->reader) && s->reader.how.type == NAY_KEY_TEXT;
   for (unsigned i = 0; i < RING; i++) {
-    batch_new(&s->ring[i], &s->reader, o->keys.line_number, hash_with != NULL, s->wide_hash);
+    batch_new(&s->ring[i], &s->reader, keys->line_number, hash_with != NULL, s->wide_hash);
   }
-  if (o->keys.args.n > 0) stream_take_args(s, &o->keys);
+  if (keys->args.n > 0) stream_take_args(s, keys);
   pthread_mutex_init(&s->lock, NULL);
   pthread_cond_init(&s->changed, NULL);
   stream_begin_progress(s, o);
   /* the first batch is filled here: most inputs are small, and need no thread */
   stream_fill(s, &s->ring[s->filled++]);
-  if (!s->ended && o->threads != 1) stream_start(s);
+  if (!s->ended && keys->threads != 1) stream_start(s);
   return s;
 }
 

@@ -44,12 +44,13 @@ typedef struct key_stream key_stream;
  * files: stdin). hash_with may be NULL;
  * the filter must live as long as the stream. threads 1: nothing happens in the background.
  */
-key_stream *stream_open(const options *o, const char *const *paths, size_t n,
-                        const nay_filter *hash_with);
+key_stream *stream_open(const options *o, const keys_options *keys, const char *const *paths,
+                        size_t n, const nay_filter *hash_with);
 
 /* stream_must_exist: exits when one of the files cannot be opened: before anything else is said,
  * and before the ones before it are read. */
-void stream_must_exist(const options *o, const char *const *paths, size_t n);
+void stream_must_exist(const options *o, const keys_options *keys, const char *const *paths,
+                       size_t n);
 
 /* stream_next: the next batch, valid until the following call; NULL at the end. A file that cannot
  * be read, is damaged or has a malformed record ends the program: what a filter is made of must be
@@ -90,10 +91,10 @@ static inline uint64_t word_mask(size_t n, size_t w) {
 
 /* stream_count: how many keys stream_open would give, without keeping them; false when the files
  * cannot be read twice (pipes, compressed files). */
-bool stream_count(const options *o, const char *const *paths, size_t n, uint64_t *nkeys);
+bool stream_count(const keys_options *keys, const char *const *paths, size_t n, uint64_t *nkeys);
 
 /* stream_use: how the options have key files read. */
-source_use stream_use(const options *o);
+source_use stream_use(const options *o, const keys_options *keys);
 
 /* stream_nbytes: bytes of all files, for progress; 0 when one is not a regular file. */
 uint64_t stream_nbytes(const char *const *paths, size_t n);

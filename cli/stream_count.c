@@ -38,11 +38,11 @@ static bool count_lines(int fd, uint8_t terminator, bool decompress, uint64_t *n
   return !packed;
 }
 
-bool stream_count(const options *o, const char *const *paths, size_t n, uint64_t *nkeys) {
-  key_reader reader = key_reader_new(&o->keys);
-  if (o->keys.args.n > 0) {
-    for (size_t i = 0; i < o->keys.args.n; i++) {
-      *nkeys += !reader.skip_empty || o->keys.args.at[i][0] != '\0';
+bool stream_count(const keys_options *keys, const char *const *paths, size_t n, uint64_t *nkeys) {
+  key_reader reader = key_reader_new(keys);
+  if (keys->args.n > 0) {
+    for (size_t i = 0; i < keys->args.n; i++) {
+      *nkeys += !reader.skip_empty || keys->args.at[i][0] != '\0';
     }
     return true;
   }
@@ -56,7 +56,7 @@ bool stream_count(const options *o, const char *const *paths, size_t n, uint64_t
     if (!is_stdin && (stat(paths[i], &st) != 0 || !S_ISREG(st.st_mode))) return false;
     int fd = is_stdin ? STDIN_FILENO : open(paths[i], O_RDONLY | O_CLOEXEC);
     if (fd < 0) return false; /* stream_open says why */
-    bool ok = count_lines(fd, reader.terminator, !o->keys.no_decompress, &sum);
+    bool ok = count_lines(fd, reader.terminator, !keys->no_decompress, &sum);
     if (!is_stdin) close(fd);
     if (!ok) return false;
   }
@@ -76,15 +76,16 @@ uint64_t stream_nbytes(const char *const *paths, size_t n) {
   return total;
 }
 
-source_use stream_use(const options *o) {
+source_use stream_use(const options *o, const keys_options *keys) {
   return (source_use){.wanted = "keys",
-                      .decompress = !o->keys.no_decompress,
+                      .decompress = !keys->no_decompress,
                       .has_no_decompress = option_is_taken(o->command, "no-decompress"),
                       .has_element = option_is_taken(o->command, "element")};
 }
 
-void stream_must_exist(const options *o, const char *const *paths, size_t n) {
-  source_use use = stream_use(o);
+void stream_must_exist(const options *o, const keys_options *keys, const char *const *paths,
+                       size_t n) {
+  source_use use = stream_use(o, keys);
   source_failure fail;
   for (size_t i = 0; i < n; i++) {
     if (!source_exists(paths[i], &use, &fail)) die(fail.status, "%s", fail.text);

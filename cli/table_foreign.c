@@ -77,7 +77,7 @@ void table_foreign_json(const nay_sst *table, const nay_sst_foreign_info *info,
 
 /* ---- making ---- */
 
-static const nay_sst_codec *foreign_codec(const options *o) {
+static const nay_sst_codec *foreign_codec(const sst_options *o) {
   static const nay_codec_kind kinds[] = {0, NAY_CODEC_SNAPPY, NAY_CODEC_LZ4,
                                          NAY_CODEC_ZSTD_UNSIZED};
   if (o->compress == TABLE_RAW) return NULL;
@@ -87,12 +87,12 @@ static const nay_sst_codec *foreign_codec(const options *o) {
 }
 
 /* Of nori: a Bloom filter, whose size -b says, or quotient filters, and two codecs. */
-static void foreign_check_nori(const options *o) {
+static void foreign_check_nori(const sst_options *o) {
   if (o->table_filter != TABLE_DEFAULT && o->table_filter != TABLE_FULL &&
       o->table_filter != TABLE_QUOTIENT) {
     die(EXIT_TROUBLE, "--filter: a table of nori has full or quotient");
   }
-  if (o->table_filter == TABLE_QUOTIENT && o->bits_per_key != 0) {
+  if (o->table_filter == TABLE_QUOTIENT && o->size.bits_per_key != 0) {
     die(EXIT_TROUBLE, "-b is for --filter full: nori's quotient filters have a fixed size");
   }
   if (o->compress == TABLE_SNAPPY) {
@@ -101,12 +101,12 @@ static void foreign_check_nori(const options *o) {
 }
 
 /* Of mini-lsm: always the same Bloom filter, before its fifth day none. */
-static void foreign_check_minilsm(const options *o) {
+static void foreign_check_minilsm(const sst_options *o) {
   bool none = strcmp(o->table_format, "mini-lsm-sst-day4") == 0;
   if (o->table_filter != TABLE_DEFAULT && o->table_filter != (none ? TABLE_NONE : TABLE_FULL)) {
     die(EXIT_TROUBLE, "--filter: a table of %s has %s", o->table_format, none ? "none" : "full");
   }
-  if (o->bits_per_key != 0) {
+  if (o->size.bits_per_key != 0) {
     die(EXIT_TROUBLE, "-b: a table of mini-lsm has %s",
         none ? "no filter on that day" : "always 10 bits per key: omit it");
   }
@@ -115,11 +115,12 @@ static void foreign_check_minilsm(const options *o) {
   }
 }
 
-nay_sst_foreign_writer *table_foreign_writer(const options *o, const char *path) {
+nay_sst_foreign_writer *table_foreign_writer(const sst_options *o, const char *path) {
   nay_sst_foreign_options how = {.size = sizeof how, .name = o->table_format};
   nay_sst_foreign_writer *writer;
   nay_diag diag = {.what = NULL};
-  if (o->fpr != 0 || o->kind != NAY_AUTO || o->prefix_length != 0 || o->prefix_delimiter != NULL) {
+  if (o->size.fpr != 0 || o->size.kind != NAY_AUTO || o->prefix_length != 0 ||
+      o->prefix_delimiter != NULL) {
     die(EXIT_TROUBLE, "-p, -t and prefixes are for LevelDB's tables: omit them with --format");
   }
   if (o->properties)
@@ -128,10 +129,11 @@ nay_sst_foreign_writer *table_foreign_writer(const options *o, const char *path)
     die(EXIT_TROUBLE, "--comparator: tables of other engines are in bytewise order");
   }
   (table_layout_is_nori(o->table_format) ? foreign_check_nori : foreign_check_minilsm)(o);
-  if (o->bits_per_key != (double)(uint32_t)o->bits_per_key || o->block_bytes > UINT32_MAX) {
+  if (o->size.bits_per_key != (double)(uint32_t)o->size.bits_per_key ||
+      o->block_bytes > UINT32_MAX) {
     die(EXIT_TROUBLE, "-b: a whole number; --block: less than 4 GiB");
   }
-  how.bits_per_key = (uint32_t)o->bits_per_key;
+  how.bits_per_key = (uint32_t)o->size.bits_per_key;
   how.quotient = o->table_filter == TABLE_QUOTIENT;
   how.block_bytes = (uint32_t)o->block_bytes;
   how.codec = foreign_codec(o);

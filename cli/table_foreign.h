@@ -4,7 +4,7 @@
 
 #include <nay_sst_foreign.h>
 
-#include "options.h"
+#include "tables.h"
 
 /* What reading every block of a table has shown. */
 typedef struct table_verdict {
@@ -27,7 +27,7 @@ void table_foreign_json(const nay_sst *table, const nay_sst_foreign_info *info,
                         const table_verdict *verdict);
 
 /* table_foreign_writer: for --format; exits when another option does not fit the layout. */
-nay_sst_foreign_writer *table_foreign_writer(const options *o, const char *path);
+nay_sst_foreign_writer *table_foreign_writer(const sst_options *o, const char *path);
 
 /* table_layout_is_nori: else it is one of mini-lsm. */
 bool table_layout_is_nori(const char *layout);

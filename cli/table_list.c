@@ -4,15 +4,15 @@
 #include "described.h"
 #include "tables.h"
 
-void tables_described(options *o, const table_list *t) {
+void tables_described(sst_options *o, const table_list *t) {
   for (size_t i = 0; i < t->n; i++) {
     nay_sst_info info = {.size = sizeof info};
     nay_sst_describe(t->at[i], &info);
-    described_by(o, t->names[i], info.key);
+    described_by(&o->keys, t->names[i], info.key);
   }
 }
 
-void tables_have_versions(const options *o, const table_list *t) {
+void tables_have_versions(const sst_options *o, const table_list *t) {
   if (o->snapshot == NUMBER_NOT_GIVEN && !o->versions) return;
   for (size_t i = 0; i < t->n; i++) {
     nay_sst_info info = {.size = sizeof info};
@@ -23,8 +23,8 @@ void tables_have_versions(const options *o, const table_list *t) {
   }
 }
 
-table_list tables_of(const options *o) {
-  return tables_open((const char *const *)o->operands + 1, (size_t)o->noperands - 1,
+table_list tables_of(const sst_options *o) {
+  return tables_open((const char *const *)o->common.operands + 1, (size_t)o->common.noperands - 1,
                      o->table_format);
 }
 
@@ -54,7 +54,7 @@ nay_status table_count(const nay_sst *table, nay_diag *diag, uint64_t *entries) 
   return status == NAY_ENOENT ? NAY_OK : status;
 }
 
-void table_print_entry(const options *o, const void *key, size_t len, const void *value,
+void table_print_entry(const sst_options *o, const void *key, size_t len, const void *value,
                        size_t value_len) {
   out_record(key, len);
   if (!o->no_values) {
@@ -64,8 +64,8 @@ void table_print_entry(const options *o, const void *key, size_t len, const void
   out_bytes(o->keys.null ? "" : "\n", 1);
 }
 
-void table_print_count(const options *o, const char *schema, uint64_t selected) {
-  if (!o->json) {
+void table_print_count(const sst_options *o, const char *schema, uint64_t selected) {
+  if (!o->common.json) {
     out_text("%llu\n", (unsigned long long)selected);
     return;
   }

@@ -51,7 +51,7 @@ static struct {
   bool stated;                      /* or what the table names, if the option is not given */
 } table_order;
 
-void table_set_comparator(const options *o) {
+void table_set_comparator(const sst_options *o) {
   char name[NAY_SST_COMPARATOR_NAME + 8];
   const char *given = o->comparator;
   table_order.comparator.size = sizeof table_order.comparator;
@@ -114,17 +114,17 @@ nay_sst *table_open(const char *path, const char *layout, nay_sst_prefix *prefix
 
 /* ---- making ---- */
 
-const char *table_output(const options *o) {
-  if (o->out == NULL || strcmp(o->out, "-") == 0)
+const char *table_output(const sst_options *o) {
+  if (o->output.path == NULL || strcmp(o->output.path, "-") == 0)
     die(EXIT_TROUBLE, "give the output file: -o FILE");
-  outfile_may_write(o->out, o->force);
-  return o->out;
+  outfile_may_write(o->output.path, o->output.force);
+  return o->output.path;
 }
 
-static void plan_blocks(const options *o, table_plan *plan) {
-  double bits = o->bits_per_key != 0 ? o->bits_per_key : 10;
-  options_refuse(o, "nkeys", "sst --filter leveldb and small");
-  if (o->fpr != 0 || o->kind != NAY_AUTO) {
+static void plan_blocks(const sst_options *o, table_plan *plan) {
+  double bits = o->size.bits_per_key != 0 ? o->size.bits_per_key : 10;
+  options_refuse(&o->common, "nkeys", "sst --filter leveldb and small");
+  if (o->size.fpr != 0 || o->size.kind != NAY_AUTO) {
     die(EXIT_TROUBLE, "-p and -t are for --filter full and partitioned; here -b says how large");
   }
   if (bits != floor(bits) || bits < 1 || bits > 4096) {
@@ -136,7 +136,7 @@ static void plan_blocks(const options *o, table_plan *plan) {
   plan->write.policy = &plan->policy;
 }
 
-static void plan_prefix(const options *o, table_plan *plan) {
+static void plan_prefix(const sst_options *o, table_plan *plan) {
   if (o->prefix_length != 0 && o->prefix_delimiter != NULL) {
     die(EXIT_TROUBLE, "--prefix-length and --prefix-delimiter are mutually exclusive");
   }
@@ -153,7 +153,7 @@ static void plan_prefix(const options *o, table_plan *plan) {
   }
 }
 
-static void plan_codec(const options *o, table_plan *plan) {
+static void plan_codec(const sst_options *o, table_plan *plan) {
   static const struct {
     nay_codec_kind kind;
     const char *name;
@@ -166,21 +166,23 @@ static void plan_codec(const options *o, table_plan *plan) {
   die(EXIT_TROUBLE, "this program was built without %s", codecs[o->compress].name);
 }
 
-void table_plan_make(const options *o, table_plan *plan) {
+void table_plan_make(const sst_options *o, table_plan *plan) {
   *plan = (table_plan){.write = {sizeof plan->write, .params = &plan->params},
-                       .params = options_params(o, 0),
+                       .params = size_params(&o->size, NULL, 0),
                        .policy = {.size = sizeof plan->policy},
                        .prefix = {.size = sizeof plan->prefix}};
   switch ((table_filter)o->table_filter) {
     case TABLE_DEFAULT:
     case TABLE_FULL: plan->write.filter = NAY_SST_FULL_FILTER; break;
     case TABLE_PARTITIONED:
-      options_refuse(o, "nkeys", "sst --filter partitioned");
+      options_refuse(&o->common, "nkeys", "sst --filter partitioned");
       plan->write.filter = NAY_SST_PARTITIONED_FILTER;
       break;
     case TABLE_LEVELDB:
     case TABLE_SMALL: plan_blocks(o, plan); break;
-    case TABLE_NONE: options_refuse(o, "type, nkeys, fpr, bits", "sst --filter none"); break;
+    case TABLE_NONE:
+      options_refuse(&o->common, "type, nkeys, fpr, bits", "sst --filter none");
+      break;
     case TABLE_QUOTIENT: die(EXIT_TROUBLE, "--filter quotient is for --format nori");
   }
   plan_prefix(o, plan);

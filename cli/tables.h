@@ -19,13 +19,34 @@ typedef enum table_filter {
 } table_filter;
 typedef enum table_codec { TABLE_RAW, TABLE_SNAPPY, TABLE_LZ4, TABLE_ZSTD } table_codec;
 
+/* sst_options: of nay sst; the rows are in cmd_sst.c. */
+typedef struct sst_options {
+  options common;
+  size_options size;
+  keys_options keys;
+  select_options select;
+  output_options output;
+  /* a table to make */
+  unsigned table_filter, compress; /* table_filter, table_codec */
+  uint64_t prefix_length, block_bytes, target_bytes;
+  const char *prefix_delimiter;
+  bool properties, sort, bottom;
+  uint64_t sequence, snapshot; /* NUMBER_NOT_GIVEN */
+  /* tables to read */
+  const char *table_format; /* NULL: by its magic number */
+  const char *comparator;
+  text_list older;
+  const char *from, *upto, *prefix;
+  bool reverse, versions, no_values, invert, prom, verify;
+} sst_options;
+
 /* table_open: exits on failure. *prefix becomes the table's extractor if that is one of ours,
  * and must stay while the table is open. */
 nay_sst *table_open(const char *path, const char *layout, nay_sst_prefix *prefix);
 
 /* table_set_comparator: --comparator, for all tables that are opened from then on. Exits when there
  * is none of that name. */
-void table_set_comparator(const options *o);
+void table_set_comparator(const sst_options *o);
 
 /* table_die: the end of a table that turned out to be damaged, or cannot be written. */
 _Noreturn void table_die(const char *path, nay_status status, const nay_diag *diag);
@@ -39,10 +60,10 @@ typedef struct table_plan {
   nay_policy policy;
   nay_sst_prefix prefix;
 } table_plan;
-void table_plan_make(const options *o, table_plan *plan);
+void table_plan_make(const sst_options *o, table_plan *plan);
 
 /* table_output: the file after -o; exits when there is none or it exists already. */
-const char *table_output(const options *o);
+const char *table_output(const sst_options *o);
 
 /* table_sorted: reads all records and then hands them out in order, the last of equal keys alone.
  */
@@ -70,29 +91,29 @@ typedef struct table_list {
   size_t n;
 } table_list;
 table_list tables_open(const char *const *names, size_t n, const char *layout);
-table_list tables_of(const options *o);
+table_list tables_of(const sst_options *o);
 
 /* tables_have_versions: exits when --snapshot or --versions is given, and a table has plain keys.
  */
-void tables_have_versions(const options *o, const table_list *t);
+void tables_have_versions(const sst_options *o, const table_list *t);
 
 /* tables_described: what the tables state of their keys, by described.h. */
-void tables_described(options *o, const table_list *t);
+void tables_described(sst_options *o, const table_list *t);
 void tables_close(table_list *t);
 
 /* table_count: counts all entries, which reads and verifies every block. */
 nay_status table_count(const nay_sst *table, nay_diag *diag, uint64_t *entries);
 
 /* table_print_entry: a line of get and scan. table_print_count: what -c prints instead. */
-void table_print_entry(const options *o, const void *key, size_t len, const void *value,
+void table_print_entry(const sst_options *o, const void *key, size_t len, const void *value,
                        size_t value_len);
-void table_print_count(const options *o, const char *schema, uint64_t selected);
+void table_print_count(const sst_options *o, const char *schema, uint64_t selected);
 
 /* The verbs, each in cmd_sst_<verb>.c. */
-int sst_build(options *o);
-int sst_get(options *o);
-int sst_scan(options *o);
-int sst_info(options *o);
-int sst_compact(options *o);
+int sst_build(sst_options *o);
+int sst_get(sst_options *o);
+int sst_scan(sst_options *o);
+int sst_info(sst_options *o);
+int sst_compact(sst_options *o);
 
 #endif /* NAY_TABLES_H */

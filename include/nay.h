@@ -136,7 +136,7 @@ typedef enum nay_hash_kind {
   NAY_HASH_XXH3 = 0,
   NAY_HASH_SIPHASH = 1,
   NAY_HASH_CALLER = 2,
-  NAY_HASH_OTHERS = 64, /* 64 to 127: hashes of other systems' layouts, in nay_advanced.h */
+  NAY_HASH_OTHERS = 64, /* 64 to 127: hashes of other systems' layouts: nay_hash_name */
   NAY_HASH_LAST = 127
 } nay_hash_kind;
 

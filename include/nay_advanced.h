@@ -185,31 +185,8 @@ NAY_API uint64_t nay_hash_mix(uint64_t x);
 NAY_API uint64_t nay_hash_siphash(const uint8_t key[16], const void *bytes, size_t len, unsigned c,
                                   unsigned d);
 
-/*
- * Further values of nay_hash_kind: the hashes of other systems' layouts, which native families do
- * not take.
- *
- *   LEVELDB     LevelDB's 32-bit hash, seed 0xbc9f1d34
- *   FARM32      FarmHash Fingerprint32, as mini-lsm's crate has it
- *   XXH64_PAIR  XXH64 with seeds 0 and 1, as nori
- *   FNV_MIX     SplitMix64 of FNV-1a-64, halves widened, as the lab
- *   XXPH3       XXH3 of xxHash 0.7.2, a preview that RocksDB kept
- *   LEVELDB_S8  LevelDB's with signed tail bytes, as RocksDB's old filters
- *   MURMUR64    MurmurHash64A, seed 0, as RedisBloom's cuckoo filters
- *   MURMUR64X2  two of it, the second seeded by the first: its Bloom filters
- *   MURMUR32X2  the same of MurmurHash2: its Bloom filters of before 2019
- *   MURMUR3_S8  MurmurHash3 x64 128, seed 0, with signed tail bytes, as Cassandra
- */
-#define NAY_HASH_LEVELDB ((nay_hash_kind)64)
-#define NAY_HASH_FARM32 ((nay_hash_kind)65)
-#define NAY_HASH_XXH64_PAIR ((nay_hash_kind)66)
-#define NAY_HASH_FNV_MIX ((nay_hash_kind)67)
-#define NAY_HASH_XXPH3 ((nay_hash_kind)72)
-#define NAY_HASH_LEVELDB_S8 ((nay_hash_kind)73)
-#define NAY_HASH_MURMUR64 ((nay_hash_kind)80)
-#define NAY_HASH_MURMUR64X2 ((nay_hash_kind)81)
-#define NAY_HASH_MURMUR32X2 ((nay_hash_kind)82)
-#define NAY_HASH_MURMUR3_S8 ((nay_hash_kind)88)
+/* Values of nay_hash_kind from 64 on are the hashes of other systems' layouts, which native families
+ * do not take; nay_hash_name names them, and doc/hashing.md says what they are. */
 
 /* ---- packed keys, prefetching ---------------------------------------------------------------- */
 

@@ -74,7 +74,7 @@ bool nay__batch_hash(const nay_hash_fn *fn, const nay_hash_kernels *kernels,
 
 static bool batch_hash_group(const nay_batch_feed *feed, nay_batch_group *g) {
   const nay_filter *f = feed->filter;
-  bool two = nay__hash_has_hi(f->hasher.kind), prefetch = feed->prefetch && !feed->interleaved,
+  bool two = nay__hasher_has_hi(&f->hasher), prefetch = feed->prefetch && !feed->interleaved,
        ok = true;
   g->lo = g->hashed[0];
   g->hi = two ? g->hashed[1] : NULL;
@@ -166,7 +166,7 @@ nay_status nay__batch_keys_ok(const nay_filter *f, const nay_batch_input *in) {
 
 nay_status nay__batch_hashes_ok(const nay_filter *f, const nay_batch_input *in) {
   if (f == NULL || (in->n != 0 && in->lo == NULL)) return NAY_EINVAL;
-  bool half = in->n != 0 && in->hi == NULL && nay__hash_has_hi(f->hasher.kind);
+  bool half = in->n != 0 && in->hi == NULL && nay__hasher_has_hi(&f->hasher);
   return half ? NAY_EINVAL : NAY_OK;
 }
 
@@ -178,7 +178,7 @@ nay_status nay_hasher_hash_many(const nay_hasher *hasher, const void *const *key
   const nay_hash_fn *fn = nay__hasher_of(hasher);
   nay_batch_input in = nay__batch_of_keys(keys, lens, n);
   NAY_TRY(batch_keys_ok(fn, &in));
-  if (n != 0 && (lo == NULL || (hi == NULL && nay__hash_has_hi(fn->kind)))) return NAY_EINVAL;
+  if (n != 0 && (lo == NULL || (hi == NULL && nay__hasher_has_hi(fn)))) return NAY_EINVAL;
   nay__batch_hash(fn, nay__kernels_best()->hash, &in.list, 0, n, lo, hi);
   return NAY_OK;
 }

@@ -370,7 +370,7 @@ static bool filter_probe_slow(const nay_bits *bits, uint64_t hash) {
 
 nay_status nay_filter_probe(const nay_filter *f, nay_probe *probe) {
   if (f == NULL || probe == NULL) return NAY_EINVAL;
-  if (nay__hash_has_hi(f->hasher.kind)) return NAY_ENOTSUP;
+  if (nay__hasher_has_hi(&f->hasher)) return NAY_ENOTSUP;
   *probe = (nay_probe){f->bits.probe != NULL ? f->bits.probe : filter_probe_slow, &f->bits};
   return NAY_OK;
 }

@@ -23,8 +23,8 @@ void *bf_header(const nay_sbchain *chain, size_t *len);
 /* bf_gather: pointers to and lengths of the first NAY_SB_BATCH of n items; returns how many. */
 size_t bf_gather(redis_string **items, size_t n, const void **bytes, size_t *lens);
 
-/* bf_open_to_read: opens a filter. False: the client has received the error, the key is closed. */
-bool bf_open_to_read(redis_ctx *ctx, redis_string *name, module_key *key);
+/* bf_need: opens a filter to read it: see key_need. */
+void *bf_need(redis_ctx *ctx, redis_string *name, module_key *key);
 
 /* The commands. */
 int bf_reserve(redis_ctx *ctx, redis_string **argv, int argc);

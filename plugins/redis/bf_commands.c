@@ -18,12 +18,8 @@ size_t bf_gather(redis_string **items, size_t n, const void **bytes, size_t *len
   return n;
 }
 
-bool bf_open_to_read(redis_ctx *ctx, redis_string *name, module_key *key) {
-  key_state state = key_open(ctx, name, REDIS_READ, bf_type, key);
-  if (state == KEY_OURS) return true;
-  key_close(key);
-  reply_error(ctx, state == KEY_OTHER ? ERROR_WRONGTYPE : ERROR_NOT_FOUND);
-  return false;
+void *bf_need(redis_ctx *ctx, redis_string *name, module_key *key) {
+  return key_need(ctx, key_open(ctx, name, REDIS_READ, bf_type, key), key);
 }
 
 /* ---- the table ---- */
@@ -34,8 +30,6 @@ static redis_arg args_reserve[] = {ARG_KEY,
                                    ARG_OPTION("expansion", REDIS_ARG_INTEGER, "EXPANSION"),
                                    ARG_OPTION("nonscaling", REDIS_ARG_PURE_TOKEN, "NONSCALING"),
                                    ARG_END};
-static redis_arg args_item[] = {ARG_KEY, ARG("item", REDIS_ARG_STRING), ARG_END};
-static redis_arg args_items[] = {ARG_KEY, ARG_MANY("item", REDIS_ARG_STRING), ARG_END};
 static redis_arg args_insert[] = {ARG_KEY,
                                   ARG_OPTION("capacity", REDIS_ARG_INTEGER, "CAPACITY"),
                                   ARG_OPTION("error", REDIS_ARG_DOUBLE, "ERROR"),
@@ -48,7 +42,6 @@ static redis_arg args_insert[] = {ARG_KEY,
                                    .token = "ITEMS",
                                    .flags = REDIS_ARG_MULTIPLE},
                                   ARG_END};
-static redis_arg args_key[] = {ARG_KEY, ARG_END};
 static redis_arg info_fields[] = {ARG_TOKEN("capacity", "CAPACITY"),   ARG_TOKEN("size", "SIZE"),
                                   ARG_TOKEN("filters", "FILTERS"),     ARG_TOKEN("items", "ITEMS"),
                                   ARG_TOKEN("expansion", "EXPANSION"), ARG_END};
@@ -59,9 +52,6 @@ static redis_arg args_info[] = {ARG_KEY,
                                  .flags = REDIS_ARG_OPTIONAL,
                                  .subargs = info_fields},
                                 ARG_END};
-static redis_arg args_scandump[] = {ARG_KEY, ARG("iterator", REDIS_ARG_INTEGER), ARG_END};
-static redis_arg args_loadchunk[] = {ARG_KEY, ARG("iterator", REDIS_ARG_INTEGER),
-                                     ARG("data", REDIS_ARG_STRING), ARG_END};
 
 #define PER_ITEM "O(k) where k is the number of hash functions"
 #define PER_CHUNK "O(n) where n is the number of bytes of the chunk"

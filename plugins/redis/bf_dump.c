@@ -28,7 +28,7 @@ static void bf_reply_dump(redis_ctx *ctx, const nay_sbchain *chain, long long it
 int bf_scandump(redis_ctx *ctx, redis_string **argv, int argc) {
   if (argc != 3) return redis.WrongArity(ctx);
   module_key key;
-  if (!bf_open_to_read(ctx, argv[1], &key)) return REDIS_OK;
+  if (bf_need(ctx, argv[1], &key) == NULL) return REDIS_OK;
   long long iterator;
   if (redis.StringToLongLong(argv[2], &iterator) != REDIS_OK) {
     reply_error(ctx, "Second argument must be numeric");

@@ -80,7 +80,7 @@ static void bf_reply_one_info(redis_ctx *ctx, const nay_sbchain *chain, const re
 int bf_info(redis_ctx *ctx, redis_string **argv, int argc) {
   if (argc != 2 && argc != 3) return redis.WrongArity(ctx);
   module_key key;
-  if (!bf_open_to_read(ctx, argv[1], &key)) return REDIS_OK;
+  if (bf_need(ctx, argv[1], &key) == NULL) return REDIS_OK;
   if (argc == 3) {
     bf_reply_one_info(ctx, key.value, argv[2]);
   } else {
@@ -116,7 +116,7 @@ static void bf_reply_link(redis_ctx *ctx, const nay_sblink *link, uint32_t optio
 int bf_debug(redis_ctx *ctx, redis_string **argv, int argc) {
   if (argc != 2) return redis.WrongArity(ctx);
   module_key key;
-  if (!bf_open_to_read(ctx, argv[1], &key)) return REDIS_OK;
+  if (bf_need(ctx, argv[1], &key) == NULL) return REDIS_OK;
   nay_sbstats stats;
   nay_sbchain_stats(key.value, &stats);
   redis.ReplyWithArray(ctx, 1 + (long)stats.nlinks);

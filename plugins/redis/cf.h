@@ -28,13 +28,6 @@ uint64_t cf_hash(const redis_string *item);
 key_state cf_open(redis_ctx *ctx, redis_string *name, module_key *key);
 key_state cf_open_write(redis_ctx *ctx, redis_string *name, module_key *key);
 
-/* cf_close_error: closes the key and replies with the error. */
-int cf_close_error(redis_ctx *ctx, module_key *key, const char *text);
-
-/* cf_need: the filter of a key that was opened with this state. NULL: the client has received the
- * error, the key is closed. */
-nay_cfchain *cf_need(redis_ctx *ctx, key_state state, module_key *key);
-
 /* cf_create: a new filter in an empty key. NULL: out of memory, nothing has changed. */
 nay_cfchain *cf_create(module_key *key, const nay_cfchain_header *header);
 

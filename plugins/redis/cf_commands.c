@@ -26,17 +26,6 @@ key_state cf_open_write(redis_ctx *ctx, redis_string *name, module_key *key) {
   return key_open(ctx, name, REDIS_READ | REDIS_WRITE, cf_type, key);
 }
 
-int cf_close_error(redis_ctx *ctx, module_key *key, const char *text) {
-  key_close(key);
-  return reply_error(ctx, text);
-}
-
-nay_cfchain *cf_need(redis_ctx *ctx, key_state state, module_key *key) {
-  if (state == KEY_OURS) return key->value;
-  cf_close_error(ctx, key, state == KEY_MISSING ? ERROR_NOT_FOUND : ERROR_WRONGTYPE);
-  return NULL;
-}
-
 uint64_t cf_hash(const redis_string *item) {
   size_t len;
   const char *bytes = redis.StringPtrLen(item, &len);
@@ -70,24 +59,18 @@ static redis_arg expansion_arg[] = {ARG("expansion", REDIS_ARG_INTEGER), ARG_END
 static redis_arg capacity_arg[] = {CF_TOKEN("capacity", "CAPACITY", 0),
                                    ARG("capacity", REDIS_ARG_INTEGER), ARG_END};
 
-static redis_arg reserve_args[] = {ARG_KEY,
+static redis_arg args_reserve[] = {ARG_KEY,
                                    ARG("capacity", REDIS_ARG_INTEGER),
                                    CF_BLOCK("bucketsize", "BUCKETSIZE", bucketsize_arg),
                                    CF_BLOCK("maxiterations", "MAXITERATIONS", maxiterations_arg),
                                    CF_BLOCK("expansion", "EXPANSION", expansion_arg),
                                    ARG_END};
-static redis_arg insert_args[] = {ARG_KEY,
+static redis_arg args_insert[] = {ARG_KEY,
                                   CF_BLOCK("capacity", NULL, capacity_arg),
                                   CF_TOKEN("nocreate", "NOCREATE", REDIS_ARG_OPTIONAL),
                                   CF_TOKEN("items", "ITEMS", 0),
                                   ARG_MANY("item", REDIS_ARG_STRING),
                                   ARG_END};
-static redis_arg item_args[] = {ARG_KEY, ARG("item", REDIS_ARG_STRING), ARG_END};
-static redis_arg items_args[] = {ARG_KEY, ARG_MANY("item", REDIS_ARG_STRING), ARG_END};
-static redis_arg scandump_args[] = {ARG_KEY, ARG("iterator", REDIS_ARG_INTEGER), ARG_END};
-static redis_arg loadchunk_args[] = {ARG_KEY, ARG("iterator", REDIS_ARG_INTEGER),
-                                     ARG("data", REDIS_ARG_STRING), ARG_END};
-static redis_arg key_args[] = {ARG_KEY, ARG_END};
 
 #define O_ADD "O(f + m) for f sub-filters and MAXITERATIONS m"
 #define O_INSERT "O(n * (f + m)) for n items, f sub-filters and MAXITERATIONS m"
@@ -98,34 +81,34 @@ static redis_arg key_args[] = {ARG_KEY, ARG_END};
 /* name, handler, flags, ACL, arity, keys, since, complexity, summary, tips, arguments */
 static const module_command cf_commands[] = {
     {"cf.reserve", cf_reserve, WRITE_FLAGS, "write fast cuckoo", -3, KEYS_INSERT, "1.0.0", "O(1)",
-     "Creates an empty cuckoo filter", NULL, reserve_args},
+     "Creates an empty cuckoo filter", NULL, args_reserve},
     {"cf.add", cf_add, WRITE_FLAGS, "write cuckoo", 3, KEYS_INSERT, "1.0.0", O_ADD,
-     "Adds an item to a cuckoo filter, which is created if it does not exist", NULL, item_args},
+     "Adds an item to a cuckoo filter, which is created if it does not exist", NULL, args_item},
     {"cf.addnx", cf_addnx, WRITE_FLAGS, "write cuckoo", 3, KEYS_INSERT, "1.0.0", O_ADD,
-     "Adds an item to a cuckoo filter unless it may be present already", NULL, item_args},
+     "Adds an item to a cuckoo filter unless it may be present already", NULL, args_item},
     {"cf.insert", cf_insert, WRITE_FLAGS, "write cuckoo", -4, KEYS_INSERT, "1.0.0", O_INSERT,
-     "Adds items to a cuckoo filter, which is created with the given capacity", NULL, insert_args},
+     "Adds items to a cuckoo filter, which is created with the given capacity", NULL, args_insert},
     {"cf.insertnx", cf_insertnx, WRITE_FLAGS, "write cuckoo", -4, KEYS_INSERT, "1.0.0", O_INSERT,
-     "Adds the items that are certainly absent to a cuckoo filter", NULL, insert_args},
+     "Adds the items that are certainly absent to a cuckoo filter", NULL, args_insert},
     {"cf.exists", cf_exists, READ_FLAGS, "read cuckoo", 3, KEYS_READ, "1.0.0", O_TEST,
-     "Checks whether an item may be in a cuckoo filter; 0 is certain", NULL, item_args},
+     "Checks whether an item may be in a cuckoo filter; 0 is certain", NULL, args_item},
     {"cf.mexists", cf_mexists, READ_FLAGS, "read cuckoo", -3, KEYS_READ, "1.0.0", O_TESTS,
-     "Checks which items may be in a cuckoo filter; 0 is certain", NULL, items_args},
+     "Checks which items may be in a cuckoo filter; 0 is certain", NULL, args_items},
     {"cf.count", cf_count, READ_FLAGS, "read cuckoo", 3, KEYS_READ, "1.0.0", O_TEST,
-     "Returns an upper bound of how often an item is in a cuckoo filter", NULL, item_args},
+     "Returns an upper bound of how often an item is in a cuckoo filter", NULL, args_item},
     {"cf.del", cf_del, "write fast", "write cuckoo", 3, KEYS_DELETE, "1.0.0", O_TEST,
-     "Removes an item that was added to a cuckoo filter", NULL, item_args},
+     "Removes an item that was added to a cuckoo filter", NULL, args_item},
     {"cf.compact", cf_compact, "write fast", "write cuckoo", -1, KEYS_UPDATE, "1.0.0",
      "O(n) for n slots",
-     "Moves items out of the newest sub-filters, and frees those that are empty", NULL, key_args},
+     "Moves items out of the newest sub-filters, and frees those that are empty", NULL, args_key},
     {"cf.scandump", cf_scandump, READ_FLAGS, "read cuckoo", 3, KEYS_DUMP, "1.0.0", O_DUMP,
-     "Starts or continues a dump of a cuckoo filter", "dont_cache", scandump_args},
+     "Starts or continues a dump of a cuckoo filter", "dont_cache", args_scandump},
     {"cf.loadchunk", cf_loadchunk, WRITE_FLAGS, "write cuckoo", 4, KEYS_UPDATE, "1.0.0", O_DUMP,
-     "Restores a cuckoo filter from the chunks of CF.SCANDUMP", NULL, loadchunk_args},
+     "Restores a cuckoo filter from the chunks of CF.SCANDUMP", NULL, args_loadchunk},
     {"cf.info", cf_info, READ_FLAGS, "read fast cuckoo", 2, KEYS_READ, "1.0.0", "O(1)",
-     "Returns the size, buckets, items and parameters of a cuckoo filter", "dont_cache", key_args},
+     "Returns the size, buckets, items and parameters of a cuckoo filter", "dont_cache", args_key},
     {"cf.debug", cf_debug, READ_FLAGS, "read cuckoo", 2, KEYS_READ, "1.0.0", "O(1)",
-     "Returns the parameters of a cuckoo filter in one line", "dont_cache", key_args},
+     "Returns the parameters of a cuckoo filter in one line", "dont_cache", args_key},
 };
 
 static void cf_server_info(redis_info *info) { memory_info(info, "cuckoo", &cf_memory); }

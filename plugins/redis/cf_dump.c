@@ -14,7 +14,7 @@ int cf_scandump(redis_ctx *ctx, redis_string **argv, int argc) {
     return reply_error(ctx, ERROR_POSITION);
   }
   module_key key;
-  nay_cfchain *chain = cf_need(ctx, cf_open(ctx, argv[1], &key), &key);
+  nay_cfchain *chain = key_need(ctx, cf_open(ctx, argv[1], &key), &key);
   if (chain == NULL) return REDIS_OK;
   uint8_t header[NAY_CFCHAIN_HEADER_LEN];
   size_t len = sizeof header;

@@ -57,7 +57,7 @@ int cf_count(redis_ctx *ctx, redis_string **argv, int argc) {
 int cf_info(redis_ctx *ctx, redis_string **argv, int argc) {
   if (argc != 2) return redis.WrongArity(ctx);
   module_key key;
-  nay_cfchain *chain = cf_need(ctx, cf_open(ctx, argv[1], &key), &key);
+  nay_cfchain *chain = key_need(ctx, cf_open(ctx, argv[1], &key), &key);
   if (chain == NULL) return REDIS_OK;
   nay_cfchain_header h;
   nay_cfchain_describe(chain, &h);
@@ -78,7 +78,7 @@ int cf_info(redis_ctx *ctx, redis_string **argv, int argc) {
 int cf_debug(redis_ctx *ctx, redis_string **argv, int argc) {
   if (argc != 2) return redis.WrongArity(ctx);
   module_key key;
-  nay_cfchain *chain = cf_need(ctx, cf_open(ctx, argv[1], &key), &key);
+  nay_cfchain *chain = key_need(ctx, cf_open(ctx, argv[1], &key), &key);
   if (chain == NULL) return REDIS_OK;
   nay_cfchain_header h;
   char text[256];

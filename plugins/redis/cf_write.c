@@ -73,10 +73,10 @@ int cf_reserve(redis_ctx *ctx, redis_string **argv, int argc) {
   module_key key;
   key_state state = cf_open_write(ctx, argv[1], &key);
   if (state != KEY_MISSING) {
-    return cf_close_error(ctx, &key, state == KEY_OURS ? ERROR_EXISTS : ERROR_WRONGTYPE);
+    return key_close_error(ctx, &key, state == KEY_OURS ? ERROR_EXISTS : ERROR_WRONGTYPE);
   }
   if (cf_create(&key, &header) == NULL) {
-    return cf_close_error(ctx, &key, memory_error(ERROR_CREATE));
+    return key_close_error(ctx, &key, memory_error(ERROR_CREATE));
   }
   key_close(&key);
   cf_replicate_reserve(ctx, argv[1], capacity, &header);
@@ -177,7 +177,7 @@ static nay_cfchain *cf_insert_create(redis_ctx *ctx, redis_string *name, const c
     wrong = memory_error(ERROR_CREATE);
   }
   if (wrong != NULL) {
-    cf_close_error(ctx, key, wrong);
+    key_close_error(ctx, key, wrong);
     return NULL;
   }
   cf_replicate_reserve(ctx, name, in->capacity, &header);
@@ -192,11 +192,11 @@ static int cf_run_insertion(redis_ctx *ctx, redis_string *name, const cf_inserti
     chain = cf_insert_create(ctx, name, in, &key);
     if (chain == NULL) return REDIS_OK;
   } else {
-    chain = cf_need(ctx, state, &key);
+    chain = key_need(ctx, state, &key);
     if (chain == NULL) return REDIS_OK;
     nay_cfchain_header h;
     nay_cfchain_describe(chain, &h);
-    if (cf_is_too_long(ctx, h.nfilters)) return cf_close_error(ctx, &key, ERROR_LONG);
+    if (cf_is_too_long(ctx, h.nfilters)) return key_close_error(ctx, &key, ERROR_LONG);
     memory_grows(cf_size, chain);
   }
   int ntaken, ninserted = cf_insert_items(ctx, chain, in, &ntaken);
@@ -272,7 +272,7 @@ int cf_del(redis_ctx *ctx, redis_string **argv, int argc) {
   if (argc != 3) return redis.WrongArity(ctx);
   module_key key;
   if (cf_open_write(ctx, argv[1], &key) != KEY_OURS) {
-    return cf_close_error(ctx, &key, "Not found");
+    return key_close_error(ctx, &key, "Not found");
   }
   bool removed = nay_cfchain_remove(key.value, cf_hash(argv[2]));
   key_close(&key);
@@ -288,7 +288,7 @@ int cf_compact(redis_ctx *ctx, redis_string **argv, int argc) {
   if (argc != 2) return redis.WrongArity(ctx);
   module_key key;
   if (cf_open_write(ctx, argv[1], &key) != KEY_OURS) {
-    return cf_close_error(ctx, &key, "Cuckoo filter was not found");
+    return key_close_error(ctx, &key, "Cuckoo filter was not found");
   }
   nay_cfchain_header h;
   nay_cfchain_describe(key.value, &h);

@@ -1,5 +1,13 @@
-/* keys.c - opens keys of our types and sends keyspace events. */
+/* keys.c - opens keys of our types, sends keyspace events; the arguments that name them. */
 #include "module.h"
+#include "reply.h"
+
+redis_arg args_key[] = {ARG_KEY, ARG_END};
+redis_arg args_item[] = {ARG_KEY, ARG("item", REDIS_ARG_STRING), ARG_END};
+redis_arg args_items[] = {ARG_KEY, ARG_MANY("item", REDIS_ARG_STRING), ARG_END};
+redis_arg args_scandump[] = {ARG_KEY, ARG("iterator", REDIS_ARG_INTEGER), ARG_END};
+redis_arg args_loadchunk[] = {ARG_KEY, ARG("iterator", REDIS_ARG_INTEGER),
+                              ARG("data", REDIS_ARG_STRING), ARG_END};
 
 key_state key_open(redis_ctx *ctx, redis_string *name, int mode, redis_type *type,
                    module_key *key) {
@@ -15,6 +23,17 @@ void key_close(module_key *key) {
   memory_unwatch();
   if (key->handle != NULL) redis.CloseKey(key->handle);
   *key = (module_key){.handle = NULL};
+}
+
+int key_close_error(redis_ctx *ctx, module_key *key, const char *text) {
+  key_close(key);
+  return reply_error(ctx, text);
+}
+
+void *key_need(redis_ctx *ctx, key_state state, module_key *key) {
+  if (state == KEY_OURS) return key->value;
+  key_close_error(ctx, key, state == KEY_MISSING ? ERROR_NOT_FOUND : ERROR_WRONGTYPE);
+  return NULL;
 }
 
 bool must_obey(redis_ctx *ctx) {

@@ -79,6 +79,9 @@ extern const module_part native_part;
 #define ARG_END \
   { .name = NULL }
 
+/* Tables that commands of several types have, in keys.c. */
+extern redis_arg args_key[], args_item[], args_items[], args_scandump[], args_loadchunk[];
+
 /* ---- settings ----------------------------------------------------------------------------------
  */
 
@@ -187,6 +190,13 @@ typedef struct module_key {
  * then memory_watch is active until key_close. */
 key_state key_open(redis_ctx *ctx, redis_string *name, int mode, redis_type *type, module_key *key);
 void key_close(module_key *key);
+
+/* key_need: the value of a key that was opened with this state. NULL: the client has received the
+ * error, the key is closed. */
+void *key_need(redis_ctx *ctx, key_state state, module_key *key);
+
+/* key_close_error: closes the key and replies with an error. */
+int key_close_error(redis_ctx *ctx, module_key *key, const char *text);
 
 /* must_obey: the command comes from the master or from a file, so it was accepted before: limits
  * of this server do not apply. */

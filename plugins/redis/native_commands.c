@@ -78,8 +78,6 @@ bool native_parse_hex(const redis_string *text, uint8_t secret[16]) {
 
 /* ---- the table ---- */
 
-static redis_arg args_item[] = {ARG_KEY, ARG("item", REDIS_ARG_STRING), ARG_END};
-static redis_arg args_items[] = {ARG_KEY, ARG_MANY("item", REDIS_ARG_STRING), ARG_END};
 static redis_arg args_reserve[] = {ARG_KEY,
                                    ARG("fpr", REDIS_ARG_DOUBLE),
                                    ARG("capacity", REDIS_ARG_INTEGER),

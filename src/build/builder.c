@@ -99,7 +99,7 @@ nay_status nay__builder_make(const struct nay_format *format, const nay_family *
                      .hasher = *hasher,
                      .plan = plan,
                      .distinct = distinct,
-                     .words_per_key = nay__hash_has_hi(hasher->kind) ? 2 : 1};
+                     .words_per_key = nay__hasher_has_hi(hasher) ? 2 : 1};
   *builder = b;
   return NAY_OK;
 }

@@ -1,5 +1,5 @@
 /*
- * ribbon_rows.h - the equations of eight keys of a ribbon filter, side by side. The formulas are
+ * ribbon_rows_avx512.h - the equations of eight keys of a ribbon filter, side by side. The formulas are
  * those of nay__burr_row_of (family/burr.h).
  */
 #ifndef NAY_RIBBON_ROWS_H

@@ -22,11 +22,23 @@
  * Up to 62 blocks, that is below some 7,800 keys, there is one layer and it bumps none: another
  * layer would save less than its own blocks round up.
  *
- * Bytes: burr.h and doc/formats. Papers: burr.c.
+ * Where it is. This file has the family: probes, builds, explanations; ribbon_plan.c its sizes.
+ * Static maps (map.c) and ribbons share the retrieval below:
+ *
+ *   burr.h           the bytes: layers, parts, buckets, codes; from a key to its equation
+ *   burr.c           layers of a build and what they bump; the papers
+ *   burr_probe.h     what probes of one key and of a batch have in common
+ *   banding.c        solves a part: elimination.c, then substitution.c, in portable C
+ *   cpu/banding_avx512.c                both by vectors
+ *   cpu/ribbon_{avx2,avx512,neon}.c     probes by vectors; ribbon_lanes.h, ribbon_rows_avx512.h
+ *
+ * format/rocksdb_ribbon.c is another system's ribbon and shares none of it.
  */
 #include "family/ribbon.h"
+#include "base/sort.h"
 #include "family/bitarray.h"
 #include "family/burr_probe.h"
+#include "family/explain.h"
 #include "math/elementary.h"
 
 /* ---- probes ---- */
@@ -186,7 +198,7 @@ static uint64_t ribbon_vector64(const nay_filter *f, const nay_burr_view *v, con
   return bumped == 0 ? found : found | ribbon_bumped64(f, v, x, bumped);
 }
 
-uint64_t nay__ribbon_test_premixed(const nay_filter *f, const uint64_t *x, unsigned n) {
+static uint64_t ribbon_test_premixed(const nay_filter *f, const uint64_t *x, unsigned n) {
   if (f->shape.extra == 0) {
     nay_bits bits = nay__ribbon_bloom(f);
     return f->kernels->bloom->test64(&bits, x, n);
@@ -208,9 +220,9 @@ static uint64_t ribbon_batch_test(const nay_filter *f, const uint64_t *lo, const
                                   unsigned n, const uint64_t *next) {
   (void)hi, (void)next;
   uint64_t premix = ribbon_premix(f), x[64];
-  if (NAY_LIKELY(premix == 0)) return nay__ribbon_test_premixed(f, lo, n);
+  if (NAY_LIKELY(premix == 0)) return ribbon_test_premixed(f, lo, n);
   for (unsigned i = 0; i < n; i++) x[i] = nay__premix(lo[i], premix);
-  return nay__ribbon_test_premixed(f, x, n);
+  return ribbon_test_premixed(f, x, n);
 }
 
 /* ---- lazy maps ---- */
@@ -328,9 +340,162 @@ static void ribbon_shrink(const nay_filter *src, const nay_shape *shape, uint8_t
   nay__burr_shrink(&from, &to);
 }
 
+/* ---- explanations ---- */
+
+/* In each column: the parity of the slots that the key's coefficients select, against a bit of its
+ * fingerprint. */
+static void ribbon_explain_columns(const nay_burr *b, const nay_burr_place *place, unsigned layer,
+                                   nay_explain_run *run) {
+  const nay_burr_row *row = &place->row;
+  unsigned columns = b->columns - (place->block < b->short_blocks);
+  if (columns == 0) { /* a filter of one column, and a block without it */
+    nay__explain_constant(run, layer, true);
+    return;
+  }
+  uint64_t here = nay__burr_column_of(b, place->block) * NAY_BURR_COLUMN * 8;
+  uint64_t width = (uint64_t)columns * NAY_RIBBON_WIDTH, coefficients[2] = {row->lo, row->hi};
+  nay_explain_unit unit = {"block", place->block, here, width};
+  nay__explain_group(run, layer, columns);
+  for (unsigned c = 0; c < columns; c++, here += NAY_RIBBON_WIDTH) {
+    nay__explain_column(run, &unit, here, row->start % NAY_RIBBON_WIDTH, here + width, coefficients,
+                        row->fingerprint >> nay__burr_bit(c) & 1);
+  }
+}
+
+/* The layer that has the key, from 0; x becomes the key's hash in it. */
+static unsigned ribbon_layer_of(const nay_burr *b, uint64_t *x) {
+  nay_burr_layer first = nay__burr_layer(b->nblocks, 0);
+  nay_burr_place place = nay__burr_place_of(&first, *x, nay__burr_seed(b, false));
+  if (first.last || !nay__burr_is_bumped(b->bytes + b->codes_at, &place)) return 0;
+  nay_burr_layer l = nay__burr_bumped(b, x, &place);
+  unsigned i = 1;
+  while (nay__burr_layer(b->nblocks, i).first != l.first) i++;
+  return i;
+}
+
+static void ribbon_explain(const nay_filter *f, nay_hash hash, nay_explain_run *run) {
+  nay_explanation *what = &run->what;
+  if (f->shape.extra == 0) {
+    nay_bits bits = nay__ribbon_bloom(f);
+    what->premix = nay__load64le(f->bits.bytes);
+    what->word = nay__premix(hash.lo, what->premix);
+    nay__explain_bloom(run, bits.bytes, bits.nunits, bits.k, what->word);
+    return;
+  }
+  nay_burr b = nay__ribbon_open(&f->bits);
+  what->premix = nay__burr_premix(&b);
+  what->word = nay__premix(hash.lo, what->premix);
+  uint64_t x = what->word;
+  unsigned layer = ribbon_layer_of(&b, &x);
+  nay_burr_layer l = nay__burr_layer(b.nblocks, layer);
+  what->shard_seed = nay__burr_seed(&b, l.last);
+  nay_burr_place place = nay__burr_place_of(&l, x, (uint32_t)what->shard_seed);
+  what->nshards = l.nparts;
+  what->shard = place.part;
+  if (l.last && nay__burr_says_maybe(&b)) {
+    nay__explain_constant(run, layer, true);
+    return;
+  }
+  ribbon_explain_columns(&b, &place, layer, run);
+}
+
+/*
+ * ---- builds ----
+ *
+ * Layer after layer, each of parts that leave some of their keys to the next one (burr.c);
+ * static_build.c runs them. A set for which a Bloom filter is smaller is one layer of one part,
+ * too.
+ */
+
+static uint64_t ribbon_nparts(const nay_shape *shape, unsigned layer) {
+  return shape->extra == 0 ? 1 : nay__burr_layer(shape->extra, layer).nparts;
+}
+
+static bool ribbon_is_last(const nay_shape *shape, unsigned layer) {
+  return shape->extra == 0 || nay__burr_layer(shape->extra, layer).last;
+}
+
+/* Keys beyond the slots of this layer and of those after it have no slot anywhere. */
+static uint64_t ribbon_capacity(const nay_shape *shape, unsigned layer) {
+  if (shape->extra == 0) return NAY_RIBBON_BLOOM_KEYS;
+  return (shape->extra - nay__burr_layer(shape->extra, layer).first) * NAY_RIBBON_WIDTH;
+}
+
+static size_t ribbon_scratch(const nay_shape *shape, unsigned layer, uint64_t n) {
+  if (shape->extra == 0) return (size_t)n * sizeof(uint64_t);
+  return nay__band_bytes(nay__burr_layer(shape->extra, layer).nblocks, (size_t)n, false);
+}
+
+static void ribbon_begin(nay_filter *f, uint64_t premix, unsigned attempt) {
+  if (f->shape.extra == 0) {
+    nay__store64le(f->bits.bytes, premix);
+    return;
+  }
+  nay_burr b = nay__ribbon_open(&f->bits);
+  nay__burr_begin(&b, (uint32_t)premix, attempt);
+}
+
+static size_t ribbon_fill_part(nay_filter *f, unsigned layer, uint64_t part, const uint64_t *x,
+                               size_t n, uint8_t *scratch, uint64_t **bumped) {
+  nay_burr b = nay__ribbon_open(&f->bits);
+  nay_burr_layer l = nay__burr_layer(b.nblocks, layer);
+  nay_band_part p;
+  nay__burr_fill_part(f->kernels, &b, &l, part, x, NULL, n, scratch, &p);
+  for (size_t i = 0; i < p.nbumped; i++) p.bumped[i] = nay__burr_next(p.bumped[i]);
+  *bumped = p.bumped;
+  return p.nbumped;
+}
+
+/* Equal keys are refused, as in a ribbon. */
+static bool ribbon_fill_bloom(nay_filter *f, const uint64_t *x, size_t n, uint8_t *scratch) {
+  nay_bits bits = nay__ribbon_bloom(f);
+  uint64_t *sorted = (uint64_t *)(void *)scratch;
+  if (n != 0) memcpy(sorted, x, n * sizeof *x);
+  nay__sort_u64(sorted, n);
+  if (nay__unique_u64(sorted, n) != n) return false;
+  for (size_t i = 0; i < n; i++) nay__kernels_scalar.bloom->add(&bits, x[i]);
+  return true;
+}
+
+static bool ribbon_fill_last(nay_filter *f, unsigned attempt, const uint64_t *x, size_t n,
+                             uint8_t *scratch) {
+  if (f->shape.extra == 0) return ribbon_fill_bloom(f, x, n, scratch);
+  nay_burr b = nay__ribbon_open(&f->bits);
+  return nay__burr_fill_last(f->kernels, &b, attempt, x, NULL, n, scratch);
+}
+
+static void ribbon_give_up(nay_filter *f) {
+  if (f->shape.extra == 0) {
+    memset(f->bits.bytes + NAY_RIBBON_BLOOM_HEADER, 0xff, f->nbytes - NAY_RIBBON_BLOOM_HEADER);
+    return;
+  }
+  nay_burr b = nay__ribbon_open(&f->bits);
+  nay__burr_give_up(&b);
+}
+
+static uint64_t ribbon_nshards(const nay_shape *shape) { return ribbon_nparts(shape, 0); }
+
+static const nay_layers ribbon_layers = {
+    .nparts = ribbon_nparts,
+    .is_last = ribbon_is_last,
+    .capacity = ribbon_capacity,
+    .scratch = ribbon_scratch,
+    .begin = ribbon_begin,
+    .fill_part = ribbon_fill_part,
+    .fill_last = ribbon_fill_last,
+    .give_up = ribbon_give_up,
+};
+
+static const nay_solver ribbon_solver = {
+    .nshards = ribbon_nshards,
+    .premix_mask = UINT32_MAX,
+    .layers = &ribbon_layers,
+    .test = ribbon_test_premixed,
+};
+
 static const nay_family_batch ribbon_batch = {.test = ribbon_batch_test};
 
-static const nay_family_bulk ribbon_bulk = {.solver = &nay__ribbon_solver};
+static const nay_family_bulk ribbon_bulk = {.solver = &ribbon_solver};
 
 static const nay_family_algebra ribbon_algebra = {
     .shrunk_shape = ribbon_shrunk_shape,
@@ -348,7 +513,7 @@ const nay_family nay__family_ribbon = {
     .describe = ribbon_describe,
     .bind = ribbon_bind,
     .test = ribbon_test,
-    .explain = nay__ribbon_explain,
+    .explain = ribbon_explain,
     .probe_addresses = ribbon_probe_addresses,
     .tail = ribbon_tail,
     .batch = &ribbon_batch,

@@ -1,6 +1,6 @@
 /*
- * ribbon.h - what the files of the ribbon filter share: ribbon.c probes, ribbon_plan.c chooses
- * sizes, ribbon_build.c builds. The bytes are those of burr.h; shape.extra is the number of blocks,
+ * ribbon.h - what the two files of the ribbon filter share: ribbon.c, which has a map of all of
+ * them, and ribbon_plan.c. The bytes are those of burr.h; shape.extra is the number of blocks,
  * shape.nunits that of the columns of all blocks, shape.k the columns of a block.
  *
  * extra is 0: the set is small, and the filter is a Bloom filter of nunits words with k probes,
@@ -38,14 +38,5 @@ NAY_INLINE double nay__ribbon_rate(unsigned r, double share) {
 nay_status nay__ribbon_plan(const nay_params *p, nay_diag *diag, nay_shape *shape);
 bool nay__ribbon_payload(const nay_shape *shape, uint64_t *nbits, uint64_t *nbytes);
 double nay__ribbon_fpr(const nay_shape *shape, uint64_t nkeys);
-
-/* nay__ribbon_explain: the verb of the family. */
-void nay__ribbon_explain(const nay_filter *f, nay_hash hash, struct nay_explain_run *run);
-
-/* ribbon.c: up to 64 premixed keys */
-uint64_t nay__ribbon_test_premixed(const nay_filter *f, const uint64_t *x, unsigned n);
-
-/* ribbon_build.c */
-extern const nay_solver nay__ribbon_solver;
 
 #endif /* NAY_RIBBON_H */

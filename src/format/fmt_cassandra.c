@@ -8,7 +8,7 @@
  *   cassandra-old-swapped   until 2.2 (jb, ka, la)             so too, the two hashes exchanged
  *
  * Nothing in the file says which: the version in the name of the file does, or known members do.
- * The hash is MurmurHash3 with signed tail bytes (murmur3.c), probe i is |h2 + i * h1| mod m (in
+ * The hash is MurmurHash3 with signed tail bytes, probe i is |h2 + i * h1| mod m (in
  * the third form |h1 + i * h2|) of signed 64-bit numbers. A file of no bytes is the filter that
  * answers maybe; what follows the words is not read, as in Cassandra.
  *
@@ -171,6 +171,96 @@ static const char *cassandra_caveat(const nay_filter *f) {
   return f->shape.nunits == 0 ? "a file of no bytes: every answer is maybe" : NULL;
 }
 
+/*
+ * ---- the hash: MurmurHash3 of 128 bits (x64), seed 0, with a fault of Cassandra's port ----
+ *
+ * The bytes after the last whole block of 16 are sign-extended to 64 bits before they are shifted
+ * and xored, so a byte of 0x80 or above also inverts all bits above its own place. Keys of a
+ * multiple of 16 bytes, and keys in ASCII, hash as in the original. An attacker finds collisions
+ * for every seed: use it for this layout only.
+ */
+
+#define CASSANDRA_C1 0x87c37b91114253d5u
+#define CASSANDRA_C2 0x4cf5ad432745937fu
+
+static uint64_t cassandra_mix1(uint64_t x) {
+  return nay__rotl64(x * CASSANDRA_C1, 31) * CASSANDRA_C2;
+}
+static uint64_t cassandra_mix2(uint64_t x) {
+  return nay__rotl64(x * CASSANDRA_C2, 33) * CASSANDRA_C1;
+}
+
+static uint64_t cassandra_final(uint64_t x) {
+  x = (x ^ x >> 33) * 0xff51afd7ed558ccdu;
+  x = (x ^ x >> 33) * 0xc4ceb9fe1a85ec53u;
+  return x ^ x >> 33;
+}
+
+/* At most 8 bytes as a number, each with its sign. */
+static uint64_t cassandra_tail_s8(const uint8_t *p, size_t n) {
+  uint64_t x = 0;
+  for (size_t i = 0; i < n; i++) {
+    uint64_t byte = p[i] < 0x80 ? p[i] : p[i] | ~(uint64_t)0xff;
+    x ^= byte << 8 * i;
+  }
+  return x;
+}
+
+static nay_hash cassandra_hash_of(const uint8_t *p, size_t len) {
+  uint64_t h1 = 0, h2 = 0;
+  const uint8_t *end = p + (len & ~(size_t)15);
+  for (; p != end; p += 16) {
+    h1 ^= cassandra_mix1(nay__load64le(p));
+    h1 = (nay__rotl64(h1, 27) + h2) * 5 + 0x52dce729u;
+    h2 ^= cassandra_mix2(nay__load64le(p + 8));
+    h2 = (nay__rotl64(h2, 31) + h1) * 5 + 0x38495ab5u;
+  }
+  size_t rest = len & 15;
+  if (rest > 8) h2 ^= cassandra_mix2(cassandra_tail_s8(p + 8, rest - 8));
+  if (rest > 0) h1 ^= cassandra_mix1(cassandra_tail_s8(p, rest < 8 ? rest : 8));
+  h1 ^= (uint64_t)len;
+  h2 ^= (uint64_t)len;
+  h1 += h2;
+  h2 += h1;
+  h1 = cassandra_final(h1);
+  h2 = cassandra_final(h2);
+  h1 += h2;
+  return (nay_hash){h1, h1 + h2};
+}
+
+static const nay_foreign_hash cassandra_hash = {(nay_hash_kind)88, "murmur3-s8", true,
+                                                cassandra_hash_of};
+
+/* ---- the probing scheme ---- */
+
+#define CASSANDRA_WORDS_BE 1u /* extra: each 8 bytes of the array are in reverse order */
+#define CASSANDRA_SWAPPED 2u  /* extra: hash.lo is the first bit and hash.hi the step */
+
+static nay_hash cassandra_start(const nay_shape *shape, nay_hash hash) {
+  return (shape->extra & CASSANDRA_SWAPPED) != 0 ? hash : (nay_hash){hash.hi, hash.lo};
+}
+
+/* Reversing the bytes of a word of 64 bits is to invert three bits of the location. */
+static uint64_t cassandra_next(const nay_shape *shape, nay_hash *state) {
+  uint64_t at = state->lo, magnitude = at >> 63 != 0 ? 0 - at : at, bit = magnitude % shape->nunits;
+  state->lo += state->hi;
+  return (shape->extra & CASSANDRA_WORDS_BE) != 0 ? bit ^ 0x38 : bit;
+}
+
+static bool cassandra_empty(const nay_shape *shape) {
+  (void)shape;
+  return true;
+}
+
+static const nay_probing cassandra_probing = {
+    .start = cassandra_start,
+    .next = cassandra_next,
+    .max_k = CASSANDRA_MAX_K,
+    .empty_is_maybe = cassandra_empty,
+};
+NAY_CLASSIC_VERBS(cassandra, cassandra_probing)
+static const nay_family cassandra_family = NAY_CLASSIC_FAMILY(cassandra, "bloom (signed)");
+
 /* ---- the three forms: the same but for shape.extra ---- */
 
 #define CASSANDRA_FORM(form, bits)                                                             \
@@ -194,14 +284,14 @@ static const char *cassandra_caveat(const nay_filter *f) {
   }
 
 CASSANDRA_FORM(new, 0)
-CASSANDRA_FORM(old, NAY_SIGNED_WORDS_BE)
-CASSANDRA_FORM(swapped, NAY_SIGNED_WORDS_BE | NAY_SIGNED_SWAPPED)
+CASSANDRA_FORM(old, CASSANDRA_WORDS_BE)
+CASSANDRA_FORM(swapped, CASSANDRA_WORDS_BE | CASSANDRA_SWAPPED)
 
 const nay_format nay__format_cassandra = {
     .name = "cassandra",
     .about = "Cassandra's Filter.db since 4.0 (versions na.., da..)",
-    .family = &nay__family_signed,
-    .hash = NAY_HASH_MURMUR3_S8,
+    .family = &cassandra_family,
+    .hash = &cassandra_hash,
     .plan = cassandra_plan_new,
     .parse = cassandra_parse_new,
     .overhead = CASSANDRA_HEADER,
@@ -215,8 +305,8 @@ const nay_format nay__format_cassandra = {
 const nay_format nay__format_cassandra_old = {
     .name = "cassandra-old",
     .about = "Cassandra's Filter.db of 3.x (versions ma..me)",
-    .family = &nay__family_signed,
-    .hash = NAY_HASH_MURMUR3_S8,
+    .family = &cassandra_family,
+    .hash = &cassandra_hash,
     .plan = cassandra_plan_old,
     .parse = cassandra_parse_old,
     .overhead = CASSANDRA_HEADER,
@@ -230,8 +320,8 @@ const nay_format nay__format_cassandra_old = {
 const nay_format nay__format_cassandra_old_swapped = {
     .name = "cassandra-old-swapped",
     .about = "Cassandra's Filter.db until 2.2 (versions jb, ka, la)",
-    .family = &nay__family_signed,
-    .hash = NAY_HASH_MURMUR3_S8,
+    .family = &cassandra_family,
+    .hash = &cassandra_hash,
     .plan = cassandra_plan_swapped,
     .parse = cassandra_parse_swapped,
     .overhead = CASSANDRA_HEADER,

@@ -67,13 +67,18 @@ static void minilsm_encode(const nay_filter *f, uint8_t *dst) {
   nay__store32be(dst + f->nbytes + 1, nay__crc32(dst, f->nbytes + 1));
 }
 
+static nay_hash minilsm_hash_of(const uint8_t *key, size_t len) {
+  return (nay_hash){nay__farm_fingerprint32(key, len), 0};
+}
+static const nay_foreign_hash minilsm_hash = {(nay_hash_kind)65, "farm32", false, minilsm_hash_of};
+
 const nay_format nay__format_minilsm = {
     .name = "mini-lsm",
     .about = "the filter block of mini-lsm's SSTables",
     .has_checksum = true,
     .named_wrong = "the checksum of mini-lsm holds: not of the layout that is named",
     .family = &nay__family_rotating,
-    .hash = NAY_HASH_FARM32,
+    .hash = &minilsm_hash,
     .plan = minilsm_plan,
     .parse = minilsm_parse,
     .overhead = MINILSM_TRAILER,
@@ -84,7 +89,7 @@ const nay_format nay__format_minilsm_week1 = {
     .name = "mini-lsm-week1",
     .about = "the filter block of mini-lsm's first week, without a checksum",
     .family = &nay__family_rotating,
-    .hash = NAY_HASH_FARM32,
+    .hash = &minilsm_hash,
     .plan = minilsm_plan,
     .parse = minilsm_week1_parse,
     .overhead = 1,

@@ -77,11 +77,17 @@ static void nori_encode(const nay_filter *f, uint8_t *dst) {
   if (f->nbytes != 0) memcpy(dst + NORI_HEADER, f->bits.bytes, f->nbytes);
 }
 
+/* XXH64 with seeds 0 and 1. */
+static nay_hash nori_hash_of(const uint8_t *key, size_t len) {
+  return (nay_hash){XXH64(key, len, 0), XXH64(key, len, 1)};
+}
+const nay_foreign_hash nay__nori_hash = {(nay_hash_kind)66, "xxh64x2", true, nori_hash_of};
+
 const nay_format nay__format_nori = {
     .name = "nori",
     .about = "nori-sstable's filter, as its page documents it",
     .family = &nay__family_striding,
-    .hash = NAY_HASH_XXH64_PAIR,
+    .hash = &nay__nori_hash,
     .plan = nori_plan,
     .parse = nori_parse,
     .planned = nori_planned,
@@ -173,7 +179,7 @@ const nay_format nay__format_nori12 = {
     .name = "nori12",
     .about = "nori-sstable's filter, as its code writes it (12-byte header, power of two)",
     .family = &nay__family_striding,
-    .hash = NAY_HASH_XXH64_PAIR,
+    .hash = &nay__nori_hash,
     .plan = nori12_plan,
     .variant = nori12_variant,
     .parse = nori12_parse,
@@ -187,7 +193,7 @@ const nay_format nay__format_nori12_unrounded = {
     .name = "nori12-unrounded",
     .about = "nori-sstable's filter until 2025-10-31 (12-byte header, any number of bits)",
     .family = &nay__family_striding,
-    .hash = NAY_HASH_XXH64_PAIR,
+    .hash = &nay__nori_hash,
     .plan = nori12_unrounded_plan,
     .variant = nori12_variant,
     .parse = nori12_parse,

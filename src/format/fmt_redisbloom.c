@@ -198,12 +198,23 @@ static bool rb_cuckoo_matches(const uint8_t *bytes, size_t len) {
 
 static void rb_encode(const nay_filter *f, uint8_t *dst) { memcpy(dst, f->bits.bytes, f->nbytes); }
 
+static nay_hash redisbloom_cf_hash_of(const uint8_t *key, size_t len) {
+  return (nay_hash){nay__murmur64a(key, len, 0), 0};
+}
+static const nay_foreign_hash redisbloom_cf_hash = {(nay_hash_kind)80, "murmur64a", false,
+                                                    redisbloom_cf_hash_of};
+static const nay_foreign_hash redisbloom_bf_hash = {(nay_hash_kind)81, "murmur64a-x2", true,
+                                                    nay__murmur64x2};
+static const nay_foreign_hash redisbloom_old_bf_hash = {(nay_hash_kind)82, "murmur2-x2", true,
+                                                        nay__murmur32x2};
+
 const nay_format nay__format_redisbloom_bf = {
     .name = "redisbloom-bf",
     .about = "RedisBloom's Bloom filter, header and chunks of BF.SCANDUMP",
     .family = &nay__family_rb_bloom,
-    .hash = NAY_HASH_MURMUR64X2,
-    .hash_of = nay__rb_bloom_hash,
+    .hash = &redisbloom_bf_hash,
+    .other_hash = &redisbloom_old_bf_hash,
+    .has_other_hash = nay__rb_bloom_is_old,
     .reserve = nay__rb_bloom_reserve,
     .parse = nay__rb_bloom_parse,
     .encode = rb_encode,
@@ -214,7 +225,7 @@ const nay_format nay__format_redisbloom_cf = {
     .name = "redisbloom-cf",
     .about = "RedisBloom's cuckoo filter, header and chunks of CF.SCANDUMP",
     .family = &nay__family_rb_cuckoo,
-    .hash = NAY_HASH_MURMUR64,
+    .hash = &redisbloom_cf_hash,
     .parse = nay__rb_cuckoo_parse,
     .encode = rb_encode,
     .interchanges = true,
@@ -227,8 +238,9 @@ const nay_format nay__format_redis_dump_bf = {
     .has_magic = true,
     .has_checksum = true,
     .family = &nay__family_rb_bloom,
-    .hash = NAY_HASH_MURMUR64X2,
-    .hash_of = nay__rb_bloom_hash,
+    .hash = &redisbloom_bf_hash,
+    .other_hash = &redisbloom_old_bf_hash,
+    .has_other_hash = nay__rb_bloom_is_old,
     .reserve = nay__rb_bloom_reserve,
     .matches = rb_bloom_matches,
     .parse = nay__rb_bloom_parse,
@@ -244,7 +256,7 @@ const nay_format nay__format_redis_dump_cf = {
     .has_magic = true,
     .has_checksum = true,
     .family = &nay__family_rb_cuckoo,
-    .hash = NAY_HASH_MURMUR64,
+    .hash = &redisbloom_cf_hash,
     .matches = rb_cuckoo_matches,
     .parse = nay__rb_cuckoo_parse,
     .unpack = rb_cuckoo_unpack,

@@ -72,11 +72,24 @@ static void rocksdb_encode(const nay_filter *f, uint8_t *dst) {
   if (f->nbytes != 0) memcpy(dst, f->bits.bytes, f->nbytes);
 }
 
+/* XXH3 of xxHash 0.7.2, a preview that RocksDB kept. */
+static nay_hash rocksdb_hash_of(const uint8_t *key, size_t len) {
+  return (nay_hash){nay__xxph3(key, len), 0};
+}
+const nay_foreign_hash nay__rocksdb_hash = {(nay_hash_kind)72, "xxph3", false, rocksdb_hash_of};
+
+/* LevelDB's, with signed tail bytes. */
+static nay_hash rocksdb_legacy_hash_of(const uint8_t *key, size_t len) {
+  return (nay_hash){nay__leveldb_hash_s8(key, len, NAY_LEVELDB_SEED), 0};
+}
+static const nay_foreign_hash rocksdb_legacy_hash = {(nay_hash_kind)73, "leveldb-s8", false,
+                                                     rocksdb_legacy_hash_of};
+
 const nay_format nay__format_rocksdb_bloom = {
     .name = "rocksdb-bloom",
     .about = "RocksDB's Bloom filter since format 5 (FastLocalBloom)",
     .family = &nay__family_rocksdb_bloom,
-    .hash = NAY_HASH_XXPH3,
+    .hash = &nay__rocksdb_hash,
     .plan = nay__rocksdb_bloom_plan,
     .rate = nay__rocksdb_bloom_rate,
     .variant = rocksdb_variant,
@@ -89,7 +102,7 @@ const nay_format nay__format_rocksdb_legacy = {
     .name = "rocksdb-legacy",
     .about = "RocksDB's Bloom filter until format 4",
     .family = &nay__family_rocksdb_legacy,
-    .hash = NAY_HASH_LEVELDB_S8,
+    .hash = &rocksdb_legacy_hash,
     .plan = nay__rocksdb_legacy_plan,
     .rate = nay__rocksdb_bloom_rate,
     .variant = rocksdb_variant,
@@ -102,7 +115,7 @@ const nay_format nay__format_rocksdb_ribbon = {
     .name = "rocksdb-ribbon",
     .about = "RocksDB's ribbon filter (Standard128Ribbon)",
     .family = &nay__family_rocksdb_ribbon,
-    .hash = NAY_HASH_XXPH3,
+    .hash = &nay__rocksdb_hash,
     .plan = nay__rocksdb_ribbon_plan,
     .rate = nay__rocksdb_ribbon_rate,
     .variant = rocksdb_variant,

@@ -2,8 +2,9 @@
  * format.h - what a format implements. One file per format, listed in NAY_FORMATS.
  *
  * Another system's layout is a shape and a payload inside some bytes. Its filter is a nay_filter of
- * one of the classic families (classic.h) with that system's hash; only the
- * header and the offset of the payload are the format's own.
+ * a family with that system's hash. A format's file has all that is its own: the header and the
+ * offset of the payload, the hash (a nay_foreign_hash), and the probing scheme, if it is not one
+ * of classic.h. fmt_cassandra.c is the model.
  */
 #ifndef NAY_FORMAT_INTERNAL_H
 #define NAY_FORMAT_INTERNAL_H
@@ -45,9 +46,9 @@ struct nay_format {
   const char *about;
   bool has_magic;
   bool has_checksum;
-  const char *named_wrong;  /* the message when these bytes are read as another format */
-  const nay_family *family; /* NULL: the native format, which has many */
-  nay_hash_kind hash;
+  const char *named_wrong;      /* the message when these bytes are read as another format */
+  const nay_family *family;     /* NULL: the native format, which has many */
+  const nay_foreign_hash *hash; /* NULL: the native format */
 
   /* nkeys and bits per key -> shape; the bits are a whole number unless `rate` is there */
   nay_status (*plan)(uint64_t nkeys, double bits_per_key, nay_diag *, nay_shape *);
@@ -66,8 +67,9 @@ struct nay_format {
 
   /* ---- what few layouts need; NULL and false elsewhere ---- */
 
-  /* the hash of a payload, where it is not the same for all; NULL: hash */
-  nay_hash_kind (*hash_of)(const uint8_t *payload);
+  /* payloads that are not made with `hash` but with this one */
+  const nay_foreign_hash *other_hash;
+  bool (*has_other_hash)(const uint8_t *payload);
   /* whether bytes start with this layout's magic number */
   bool (*matches)(const uint8_t *bytes, size_t len);
   /*
@@ -95,6 +97,8 @@ struct nay_format {
  * mean. */
 nay_status nay__format_bits(const nay_format *format, const nay_params *params, nay_diag *diag,
                             double *bits_per_key);
+
+extern const nay_foreign_hash nay__nori_hash; /* of all layouts of nori */
 
 /* nay__encode_k_m_bits: | k u32le | m u64le | bits |, the layout of nori12 and the lab. */
 void nay__encode_k_m_bits(const nay_filter *f, uint8_t *dst);

@@ -74,6 +74,24 @@ nay_status nay_filter_plan(const nay_filter *f, size_t i, nay_diag *diag, nay_pl
   return NAY_OK;
 }
 
+/* The name of a hash function, if it is of this kind. */
+static const char *hash_name_of(const nay_foreign_hash *function, nay_hash_kind kind) {
+  return function != NULL && function->kind == kind ? function->name : NULL;
+}
+
+const char *nay_hash_name(nay_hash_kind kind) {
+  const nay_format *format;
+  if (kind == NAY_HASH_XXH3) return "xxh3";
+  if (kind == NAY_HASH_SIPHASH) return "siphash13";
+  if (kind == NAY_HASH_CALLER) return "caller";
+  for (size_t i = 0; (format = nay_format_at(i)) != NULL; i++) {
+    const char *name = hash_name_of(format->hash, kind);
+    if (name == NULL) name = hash_name_of(format->other_hash, kind);
+    if (name != NULL) return name;
+  }
+  return "unknown";
+}
+
 /* Fills diag with the text of a status, for a call that takes no diag. */
 static nay_status format_told(nay_diag *diag, nay_status status) {
   return status == NAY_OK ? NAY_OK : nay__fail(diag, status, nay_status_text(status), 0);
@@ -205,7 +223,7 @@ nay_status nay_format_new(const nay_format *format, const nay_params *from,
   if (format->family->add == NULL) {
     return nay__fail(diag, NAY_ENOTSUP, "this layout needs all keys at once: take a builder", 0);
   }
-  nay_hash_fn hasher = {.kind = format->hash};
+  nay_hash_fn hasher = nay__hasher_foreign(format->hash);
   nay_filter *f;
   nay_status status = nay__filter_make(format->family, &shape, &hasher, params->nkeys, 0, &a, &f);
   if (status != NAY_OK) return nay__filter_made(status, diag);
@@ -235,7 +253,7 @@ nay_status nay_format_builder(const nay_format *format, const nay_params *from,
   NAY_TRY(nay__abi_read(NAY_ABI_PARAMS, from, diag, &full));
   nay_shape shape;
   NAY_TRY(format_shape(format, params, diag, &shape));
-  nay_hash_fn hasher = {.kind = format->hash};
+  nay_hash_fn hasher = nay__hasher_foreign(format->hash);
   return nay__builder_make(format, format->family, params, &hasher, format_builder_plan, false,
                            allocator, diag, builder);
 }
@@ -306,11 +324,13 @@ static nay_status format_parse(const nay_format *format, const void *bytes, size
   nay_filter parsed = {.family = format->family,
                        .format = format,
                        .flags = NAY_IS_READ_ONLY,
-                       .hasher = {.kind = format->hash}};
+                       .hasher = nay__hasher_foreign(format->hash)};
   nay_span payload;
   NAY_TRY(format->parse(bytes, len, diag, &parsed.shape, &payload));
   if (format->planned != NULL) parsed.nkeys = format->planned(&parsed.shape);
-  if (format->hash_of != NULL) parsed.hasher.kind = format->hash_of(payload.at);
+  if (format->has_other_hash != NULL && format->has_other_hash(payload.at)) {
+    parsed.hasher = nay__hasher_foreign(format->other_hash);
+  }
   if ((flags & NAY_FORMAT_AS_WRITTEN) != 0) parsed.flags |= NAY_IS_AS_WRITTEN;
   nay__filter_attach(&parsed, payload.at, payload.len);
   *f = parsed;

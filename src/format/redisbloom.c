@@ -48,9 +48,8 @@ static bool rb_next_link(rb_links *at) {
   return true;
 }
 
-nay_hash_kind nay__rb_bloom_hash(const uint8_t *payload) {
-  bool is_64 = (nay__load32le(payload + 12) & NAY_SB_HASH64) != 0;
-  return is_64 ? NAY_HASH_MURMUR64X2 : NAY_HASH_MURMUR32X2;
+bool nay__rb_bloom_is_old(const uint8_t *payload) {
+  return (nay__load32le(payload + 12) & NAY_SB_HASH64) == 0;
 }
 
 nay_status nay__rb_bloom_parse(const uint8_t *bytes, size_t len, nay_diag *diag, nay_shape *shape,

@@ -28,7 +28,7 @@ nay_status nay__rb_cuckoo_parse(const uint8_t *bytes, size_t len, nay_diag *diag
 /* nay__rb_bloom_reserve: the shape of what BF.RESERVE would make. NAY_EINVAL. */
 nay_status nay__rb_bloom_reserve(uint64_t nkeys, double fpr, nay_diag *diag, nay_shape *shape);
 
-/* nay__rb_bloom_hash: which of its two hashes a chain of Bloom filters was made with. */
-nay_hash_kind nay__rb_bloom_hash(const uint8_t *payload);
+/* nay__rb_bloom_is_old: whether a chain of Bloom filters was made with the hash of before 2019. */
+bool nay__rb_bloom_is_old(const uint8_t *payload);
 
 #endif /* NAY_REDISBLOOM_H */

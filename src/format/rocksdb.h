@@ -19,6 +19,7 @@
 #define NAY_ROCKSDB_RIBBON 0xfeu /* 1 to 127: legacy, and the number of probes; others: maybe */
 #define NAY_ROCKSDB_MAYBE 0x80000000u
 
+extern const nay_foreign_hash nay__rocksdb_hash; /* of all but legacy */
 extern const nay_family nay__family_rocksdb_bloom;
 extern const nay_family nay__family_rocksdb_legacy;
 extern const nay_family nay__family_rocksdb_ribbon;

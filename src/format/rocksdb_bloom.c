@@ -34,6 +34,10 @@ static uint32_t rocksdb_local_line_log2(const nay_shape *shape) {
   return shape->extra & ~NAY_ROCKSDB_MAYBE;
 }
 
+static bool rocksdb_local_is_maybe(const nay_shape *shape) {
+  return (shape->extra & NAY_ROCKSDB_MAYBE) != 0;
+}
+
 /* ---- sizes ---- */
 
 nay_status nay__rocksdb_bloom_plan(uint64_t nkeys, double bits_per_key, nay_diag *diag,
@@ -78,7 +82,7 @@ static bool rocksdb_local_payload(const nay_shape *shape, uint64_t *nbits, uint6
 }
 
 static double rocksdb_local_fpr(const nay_shape *shape, uint64_t nkeys) {
-  if (shape->nunits == 0) return (shape->extra & NAY_ROCKSDB_MAYBE) != 0;
+  if (shape->nunits == 0) return rocksdb_local_is_maybe(shape);
   uint32_t log2 = rocksdb_local_line_log2(shape);
   if (log2 == LOCAL_LINE_LOG2) return nay__fpr_blocked(shape->nunits, shape->k, nkeys);
   return nay__fpr_bloom(shape->nunits << (log2 + 3), shape->k, nkeys);
@@ -124,11 +128,7 @@ static void rocksdb_legacy_init(nay_filter *f, const nay_params *params) {
 /* A block of no keys has no bit to set, and one whose bytes are reserved no meaning to add to. */
 static nay_status rocksdb_local_can_add(const nay_filter *f) {
   if (f->shape.nunits != 0) return NAY_OK;
-  return (f->shape.extra & NAY_ROCKSDB_MAYBE) != 0 ? NAY_ENOTSUP : NAY_EFULL;
-}
-
-static bool rocksdb_local_without_lines(const nay_filter *f) {
-  return (f->shape.extra & NAY_ROCKSDB_MAYBE) != 0;
+  return rocksdb_local_is_maybe(&f->shape) ? NAY_ENOTSUP : NAY_EFULL;
 }
 
 static size_t rocksdb_local_nbytes(const nay_filter *f) {
@@ -196,14 +196,14 @@ static nay_status rocksdb_bloom_add(nay_filter *f, nay_hash hash, bool *is_new) 
 }
 
 static bool rocksdb_bloom_test(const nay_filter *f, nay_hash hash) {
-  if (NAY_UNLIKELY(f->shape.nunits == 0)) return rocksdb_local_without_lines(f);
+  if (NAY_UNLIKELY(f->shape.nunits == 0)) return rocksdb_local_is_maybe(&f->shape);
   nay_bits line = rocksdb_bloom_line(f, hash.lo);
   return f->kernels->blocked->test(&line, hash.lo >> 32);
 }
 
 static void rocksdb_bloom_explain(const nay_filter *f, nay_hash hash, nay_explain_run *run) {
   if (f->shape.nunits == 0) {
-    nay__explain_constant(run, 0, rocksdb_local_without_lines(f));
+    nay__explain_constant(run, 0, rocksdb_local_is_maybe(&f->shape));
     return;
   }
   uint64_t line = (uint64_t)(uint32_t)hash.lo * f->shape.nunits >> 32;
@@ -228,7 +228,7 @@ static uint64_t rocksdb_bloom_batch_test(const nay_filter *f, const uint64_t *lo
                                          const uint64_t *hi, unsigned n, const uint64_t *next) {
   (void)hi, (void)next;
   uint64_t word = 0, all = n < 64 ? ((uint64_t)1 << n) - 1 : UINT64_MAX;
-  if (NAY_UNLIKELY(f->shape.nunits == 0)) return rocksdb_local_without_lines(f) ? all : 0;
+  if (NAY_UNLIKELY(f->shape.nunits == 0)) return rocksdb_local_is_maybe(&f->shape) ? all : 0;
   for (unsigned i = 0; i < n; i++) {
     nay_bits line = rocksdb_bloom_line(f, lo[i]);
     word |= (uint64_t)f->kernels->blocked->test(&line, lo[i] >> 32) << i;
@@ -243,47 +243,35 @@ static void rocksdb_bloom_prefetch(const nay_filter *f, const uint64_t *lo, cons
     NAY_PREFETCH(rocksdb_bloom_line(f, lo[i]).bytes);
 }
 
-/* ---- legacy ---- */
+/* ---- legacy: classic.h's rotating, inside a line ---- */
 
-static uint8_t *rocksdb_legacy_line(const nay_filter *f, uint32_t h) {
-  return f->bits.bytes + ((size_t)(h % f->shape.nunits) << rocksdb_local_line_log2(&f->shape));
+/* state: delta, and h above it; the first bit of the line. */
+static nay_hash rocksdb_legacy_start(const nay_shape *shape, nay_hash hash) {
+  uint32_t h = (uint32_t)hash.lo;
+  uint64_t line = h % shape->nunits;
+  return (nay_hash){(uint64_t)h << 32 | nay__rotr32(h, 17),
+                    line << (rocksdb_local_line_log2(shape) + 3)};
 }
 
-static nay_status rocksdb_legacy_add(nay_filter *f, nay_hash hash, bool *is_new) {
-  NAY_TRY(rocksdb_local_can_add(f));
-  uint32_t h = (uint32_t)hash.lo, delta = nay__rotr32(h, 17);
-  uint32_t mask = (8u << rocksdb_local_line_log2(&f->shape)) - 1;
-  uint8_t *line = rocksdb_legacy_line(f, h);
-  bool fresh = false;
-  for (uint32_t i = 0; i < f->shape.k; i++, h += delta) fresh |= !nay__bit_set(line, h & mask);
-  *is_new = fresh;
-  return NAY_OK;
+static uint64_t rocksdb_legacy_next(const nay_shape *shape, nay_hash *state) {
+  uint32_t mask = (8u << rocksdb_local_line_log2(shape)) - 1;
+  uint64_t bit = state->hi + (state->lo >> 32 & mask);
+  state->lo += state->lo << 32; /* h + delta */
+  return bit;
 }
 
-static bool rocksdb_legacy_test(const nay_filter *f, nay_hash hash) {
-  if (f->shape.nunits == 0) return rocksdb_local_without_lines(f);
-  uint32_t h = (uint32_t)hash.lo, delta = nay__rotr32(h, 17);
-  uint32_t mask = (8u << rocksdb_local_line_log2(&f->shape)) - 1;
-  const uint8_t *line = rocksdb_legacy_line(f, h);
-  for (uint32_t i = 0; i < f->shape.k; i++, h += delta) {
-    if (!nay__bit_get(line, h & mask)) return false;
-  }
-  return true;
+static uint64_t rocksdb_legacy_line_bits(const nay_shape *shape) {
+  return (uint64_t)8 << rocksdb_local_line_log2(shape);
 }
 
-static void rocksdb_legacy_explain(const nay_filter *f, nay_hash hash, nay_explain_run *run) {
-  if (f->shape.nunits == 0) {
-    nay__explain_constant(run, 0, rocksdb_local_without_lines(f));
-    return;
-  }
-  uint32_t h = (uint32_t)hash.lo, delta = nay__rotr32(h, 17);
-  uint32_t nbits = 8u << rocksdb_local_line_log2(&f->shape);
-  nay_explain_unit unit = {"block", h % f->shape.nunits,
-                           nay__explain_at(run, rocksdb_legacy_line(f, h)), nbits};
-  nay__explain_group(run, 0, f->shape.k);
-  for (uint32_t i = 0; i < f->shape.k; i++, h += delta)
-    nay__explain_bit(run, &unit, h & (nbits - 1), 0);
-}
+static const nay_probing rocksdb_legacy_probing = {
+    .start = rocksdb_legacy_start,
+    .next = rocksdb_legacy_next,
+    .max_k = 127,
+    .empty_is_maybe = rocksdb_local_is_maybe,
+    .block_bits = rocksdb_legacy_line_bits,
+};
+NAY_PROBING_VERBS(rocksdb_legacy, rocksdb_legacy_probing)
 
 static const nay_family_algebra rocksdb_local_algebra = {
     .merge = rocksdb_local_merge,
@@ -296,36 +284,17 @@ static const nay_family_batch rocksdb_bloom_batch = {
     .prefetch = rocksdb_bloom_prefetch,
 };
 
-const nay_family nay__family_rocksdb_bloom = {
-    .kind = NAY_BLOCKED,
-    .name = "blocked (RocksDB)",
-    .traits = NAY_CAN_ADD | NAY_CAN_MERGE | NAY_CAN_INTERSECT,
-    .skips_repeats = true,
-    .payload = rocksdb_local_payload,
-    .fpr = rocksdb_local_fpr,
-    .init = rocksdb_bloom_init,
-    .clear = rocksdb_local_clear,
-    .add = rocksdb_bloom_add,
-    .test = rocksdb_bloom_test,
-    .explain = rocksdb_bloom_explain,
-    .census = rocksdb_local_census,
-    .batch = &rocksdb_bloom_batch,
-    .algebra = &rocksdb_local_algebra,
-};
+/* What the two families do not share is what begins with `verbs`. */
+#define ROCKSDB_LOCAL_FAMILY(verbs, text, batch_)                                             \
+  {                                                                                           \
+    .kind = NAY_BLOCKED, .name = (text),                                                      \
+    .traits = NAY_CAN_ADD | NAY_CAN_MERGE | NAY_CAN_INTERSECT, .skips_repeats = true,         \
+    .payload = rocksdb_local_payload, .fpr = rocksdb_local_fpr, .clear = rocksdb_local_clear, \
+    .census = rocksdb_local_census, .algebra = &rocksdb_local_algebra, .init = verbs##_init,  \
+    .add = verbs##_add, .test = verbs##_test, .explain = verbs##_explain, .batch = (batch_),  \
+  }
 
-const nay_family nay__family_rocksdb_legacy = {
-    .kind = NAY_BLOCKED,
-    .name = "blocked (RocksDB, legacy)",
-    .traits = NAY_CAN_ADD | NAY_CAN_MERGE | NAY_CAN_INTERSECT,
-    .skips_repeats = true,
-    .payload = rocksdb_local_payload,
-    .fpr = rocksdb_local_fpr,
-    .init = rocksdb_legacy_init,
-    .clear = rocksdb_local_clear,
-    .add = rocksdb_legacy_add,
-    .test = rocksdb_legacy_test,
-    .explain = rocksdb_legacy_explain,
-    .census = rocksdb_local_census,
-    .batch = &nay__batch_each,
-    .algebra = &rocksdb_local_algebra,
-};
+const nay_family nay__family_rocksdb_bloom =
+    ROCKSDB_LOCAL_FAMILY(rocksdb_bloom, "blocked (RocksDB)", &rocksdb_bloom_batch);
+const nay_family nay__family_rocksdb_legacy =
+    ROCKSDB_LOCAL_FAMILY(rocksdb_legacy, "blocked (RocksDB, legacy)", &nay__batch_each);

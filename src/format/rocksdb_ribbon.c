@@ -401,8 +401,8 @@ static nay_status rocksdb_ribbon_make_bloom(const nay_shape *shape, const nay_so
                                             const nay_allocator *allocator, nay_filter **filter) {
   nay_filter *f;
   const nay_family *family = &nay__family_rocksdb_bloom;
-  NAY_TRY(nay__filter_make(family, shape, &(nay_hash_fn){.kind = NAY_HASH_XXPH3}, source->n, 0,
-                           allocator, &f));
+  const nay_hash_fn hasher = nay__hasher_foreign(&nay__rocksdb_hash);
+  NAY_TRY(nay__filter_make(family, shape, &hasher, source->n, 0, allocator, &f));
   f->format = &nay__format_rocksdb_bloom;
   nay__filter_init(f, NULL);
   nay_status status = nay__threaded_add(f, source->runs, source->nruns, 1);
@@ -419,8 +419,9 @@ static nay_status rocksdb_ribbon_make(const nay_format *format, const rocksdb_ri
   nay_filter *f;
   nay_memory rows;
   size_t rows_bytes;
-  NAY_TRY(nay__filter_make(&nay__family_rocksdb_ribbon, &shape,
-                           &(nay_hash_fn){.kind = NAY_HASH_XXPH3}, source->n, 0, allocator, &f));
+  const nay_hash_fn hasher = nay__hasher_foreign(&nay__rocksdb_hash);
+  NAY_TRY(
+      nay__filter_make(&nay__family_rocksdb_ribbon, &shape, &hasher, source->n, 0, allocator, &f));
   f->format = format;
   bool fits =
       nay__mul_ok((size_t)size->nblocks * RIBBON_WIDTH, sizeof(rocksdb_ribbon_row), &rows_bytes);
@@ -443,9 +444,9 @@ static nay_status rocksdb_ribbon_compose(const nay_format *format, const nay_par
   NAY_TRY(nay__format_bits(format, params, diag, &bits_per_key));
   NAY_TRY(nay__rocksdb_check_bits(&bits_per_key, diag));
   if (source->n == 0) {
-    nay_status made =
-        nay__filter_make(&nay__family_rocksdb_ribbon, &(nay_shape){.nunits = 0},
-                         &(nay_hash_fn){.kind = NAY_HASH_XXPH3}, 0, 0, allocator, filter);
+    const nay_hash_fn hasher = nay__hasher_foreign(&nay__rocksdb_hash);
+    nay_status made = nay__filter_make(&nay__family_rocksdb_ribbon, &(nay_shape){.nunits = 0},
+                                       &hasher, 0, 0, allocator, filter);
     if (made == NAY_OK) (*filter)->format = format;
     return nay__filter_made(made, diag);
   }

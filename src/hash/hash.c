@@ -1,26 +1,5 @@
-/* hash.c - the registry of hash functions, and the check value of a secret key. */
+/* hash.c - hashers, and the check value of a secret key. */
 #include "hash/hash.h"
-
-#define LEVELDB_SEED 0xbc9f1d34u
-
-const char *nay_hash_name(nay_hash_kind kind) {
-  switch ((unsigned)kind) {
-    case NAY_HASH_XXH3: return "xxh3";
-    case NAY_HASH_SIPHASH: return "siphash13";
-    case NAY_HASH_CALLER: return "caller";
-    case NAY_HASH_LEVELDB: return "leveldb";
-    case NAY_HASH_FARM32: return "farm32";
-    case NAY_HASH_XXH64_PAIR: return "xxh64x2";
-    case NAY_HASH_FNV_MIX: return "fnv1a-splitmix";
-    case NAY_HASH_XXPH3: return "xxph3";
-    case NAY_HASH_LEVELDB_S8: return "leveldb-s8";
-    case NAY_HASH_MURMUR64: return "murmur64a";
-    case NAY_HASH_MURMUR64X2: return "murmur64a-x2";
-    case NAY_HASH_MURMUR32X2: return "murmur2-x2";
-    case NAY_HASH_MURMUR3_S8: return "murmur3-s8";
-  }
-  return "unknown";
-}
 
 uint64_t nay_hash_mix(uint64_t x) {
   x += 0x9e3779b97f4a7c15u;
@@ -83,33 +62,15 @@ bool nay__hasher_same(const nay_hash_fn *a, const nay_hash_fn *b) {
   return a->kind == b->kind && a->seed == b->seed;
 }
 
-static NAY_NOINLINE nay_hash hash_slow(const nay_hash_fn *hasher, const void *key, size_t len) {
-  const uint8_t *p = key;
-  switch ((unsigned)hasher->kind) {
-    case NAY_HASH_SIPHASH: return (nay_hash){nay__siphash(hasher->key, p, len, 1, 3), 0};
-    case NAY_HASH_LEVELDB: return (nay_hash){nay__leveldb_hash(p, len, LEVELDB_SEED), 0};
-    case NAY_HASH_FARM32: return (nay_hash){nay__farm_fingerprint32(p, len), 0};
-    case NAY_HASH_XXH64_PAIR: return (nay_hash){XXH64(p, len, 0), XXH64(p, len, 1)};
-    case NAY_HASH_FNV_MIX: {
-      uint64_t h = nay_hash_mix(nay__fnv1a64(p, len));
-      return (nay_hash){(uint32_t)h, h >> 32};
-    }
-    case NAY_HASH_XXPH3: return (nay_hash){nay__xxph3(p, len), 0};
-    case NAY_HASH_LEVELDB_S8: return (nay_hash){nay__leveldb_hash_s8(p, len, LEVELDB_SEED), 0};
-    case NAY_HASH_MURMUR64: return (nay_hash){nay__murmur64a(p, len, 0), 0};
-    case NAY_HASH_MURMUR64X2: return nay__murmur64x2(p, len);
-    case NAY_HASH_MURMUR32X2: return nay__murmur32x2(p, len);
-    case NAY_HASH_MURMUR3_S8: return nay__murmur3_s8(p, len);
-    case NAY_HASH_XXH3:
-    case NAY_HASH_CALLER: break;
-  }
-  assert(false && "the hasher is not ready");
-  return (nay_hash){0, 0};
+static NAY_NOINLINE nay_hash hash_slow(const nay_hash_fn *hasher, const uint8_t *p, size_t len) {
+  if (hasher->foreign != NULL) return hasher->foreign->hash(p, len);
+  assert(hasher->kind == NAY_HASH_SIPHASH && "the hasher is not ready");
+  return (nay_hash){nay__siphash(hasher->key, p, len, 1, 3), 0};
 }
 
 NAY_FLATTEN nay_hash nay__hash_any(const nay_hash_fn *hasher, const void *key, size_t len) {
   if (NAY_LIKELY(hasher->kind == NAY_HASH_XXH3)) {
     return (nay_hash){nay__hash_xxh3(hasher->seed, key, len), 0};
   }
-  return hash_slow(hasher, key != NULL ? key : "", len);
+  return hash_slow(hasher, key != NULL ? key : (const void *)"", len);
 }

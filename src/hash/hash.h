@@ -16,11 +16,23 @@
 #include "base/compiler.h"
 #include "base/patterns.h"
 
+/*
+ * nay_foreign_hash: the hash of another system's layout. The file of the format has it; kinds are
+ * numbers from 64 on that no other has, and never change.
+ */
+typedef struct nay_foreign_hash {
+  nay_hash_kind kind;
+  const char *name; /* for nay_hash_name */
+  bool has_hi;      /* it needs both words of nay_hash */
+  nay_hash (*hash)(const uint8_t *key, size_t len);
+} nay_foreign_hash;
+
 /* nay_hash_fn: a public nay_hasher holds one, and so does every filter. */
 typedef struct nay_hash_fn {
   nay_hash_kind kind;
-  bool locked;   /* the secret key is missing */
-  uint64_t seed; /* of XXH3; or the check value of the secret key */
+  bool locked;                     /* the secret key is missing */
+  uint64_t seed;                   /* of XXH3; or the check value of the secret key */
+  const nay_foreign_hash *foreign; /* of another system; NULL: XXH3, SipHash or the caller's */
   /* derived from the seed for nay__hash_4to16; n9to16 and n4to8 are 0 unless the kind is XXH3 */
   uint64_t n9to16, first, last;
   uint64_t n4to8, flip;
@@ -38,6 +50,11 @@ nay_status nay__hasher_init(const nay_params *params, nay_diag *diag, nay_hash_f
 
 /* nay__hasher_seed: XXH3 with this seed. */
 nay_hash_fn nay__hasher_seed(uint64_t seed);
+
+/* nay__hasher_foreign: the hash of a layout, which has no seed. */
+static inline nay_hash_fn nay__hasher_foreign(const nay_foreign_hash *function) {
+  return (nay_hash_fn){.kind = function->kind, .foreign = function};
+}
 
 /* nay__hasher_unlock: NAY_EKEY when the check value of key is not hasher->seed. */
 nay_status nay__hasher_unlock(nay_hash_fn *hasher, const uint8_t key[16]);
@@ -115,13 +132,13 @@ NAY_INLINE nay_hash nay__hash_key(const nay_hash_fn *hasher, const void *key, si
                                                                  : nay__hash_any(hasher, key, len);
 }
 
-/* nay__hash_has_hi: whether the kind needs both words of nay_hash. */
-static inline bool nay__hash_has_hi(nay_hash_kind kind) {
-  return kind == NAY_HASH_XXH64_PAIR || kind == NAY_HASH_FNV_MIX || kind == NAY_HASH_MURMUR64X2 ||
-         kind == NAY_HASH_MURMUR32X2 || kind == NAY_HASH_MURMUR3_S8;
+/* nay__hasher_has_hi: whether it needs both words of nay_hash. */
+static inline bool nay__hasher_has_hi(const nay_hash_fn *hasher) {
+  return hasher->foreign != NULL && hasher->foreign->has_hi;
 }
 
-/* The hash functions, one file each. */
+/* Hash functions that several files use. */
+#define NAY_LEVELDB_SEED 0xbc9f1d34u
 uint64_t nay__siphash(const uint8_t key[16], const uint8_t *p, size_t len, unsigned c, unsigned d);
 uint32_t nay__leveldb_hash(const uint8_t *p, size_t len, uint32_t seed);
 /* Four keys in parallel, all of len bytes, a multiple of 4. */
@@ -130,13 +147,10 @@ void nay__leveldb_hash_four(const void *const keys[4], size_t len, uint32_t seed
 uint32_t nay__leveldb_hash_s8(const uint8_t *p, size_t len, uint32_t seed);
 uint64_t nay__xxph3(const uint8_t *p, size_t len);
 uint32_t nay__farm_fingerprint32(const uint8_t *p, size_t len);
-uint64_t nay__fnv1a64(const uint8_t *p, size_t len);
 uint64_t nay__murmur64a(const uint8_t *p, size_t len, uint64_t seed);
 uint32_t nay__murmur32(const uint8_t *p, size_t len, uint32_t seed);
 /* RedisBloom's pairs: the first hash is the seed of the second. */
 nay_hash nay__murmur64x2(const uint8_t *p, size_t len);
 nay_hash nay__murmur32x2(const uint8_t *p, size_t len);
-/* Cassandra's MurmurHash3: both words, tail bytes signed. */
-nay_hash nay__murmur3_s8(const uint8_t *p, size_t len);
 
 #endif /* NAY_HASH_H */

@@ -100,7 +100,7 @@ static void bad_params_are_refused(void **state) {
       {"k", {.nkeys = 10, .fpr = 0.01, .k = UINT32_MAX}},
       {"flags", {.nkeys = 10, .fpr = 0.01, .flags = 0x80000000u}},
       {"flags", {.nkeys = 10, .fpr = 0.01, .flags = NAY_IS_READ_ONLY}},
-      {"hash", {.nkeys = 10, .fpr = 0.01, .hash = NAY_HASH_LEVELDB}},
+      {"hash", {.nkeys = 10, .fpr = 0.01, .hash = (nay_hash_kind)64}},
       {"hash", {.nkeys = 10, .fpr = 0.01, .hash = (nay_hash_kind)3}},
       {"hash", {.nkeys = 10, .fpr = 0.01, .hash = (nay_hash_kind)-1}},
       {"fold", {.nkeys = 10, .fpr = 0.01, .fold = UINT64_MAX}},

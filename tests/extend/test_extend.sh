@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # A new family, format or command is one file and one line (ARCHITECTURE.md, "Where a new thing
-# goes"): adds the three of toy/ to a copy of the tree by these steps alone, builds it and uses
-# them. Prints TAP. NAY_SOURCE is set by ctest.
+# goes"), a format also one page, with its test vector: adds the three of toy/ to a copy of the tree
+# by these steps alone, builds it and uses them. The format has a hash and a probing scheme that are
+# nowhere else. Prints TAP. NAY_SOURCE is set by ctest.
 set -uo pipefail
 source_dir=${NAY_SOURCE:?}
 . "$source_dir/tests/support/tap.sh"
@@ -14,9 +15,9 @@ if command -v ccache >/dev/null; then
 fi
 
 # ---- the steps ----
-parts=(src include plugins/codecs cli cmake doc tools tests/contract tests/support CMakeLists.txt LICENSE)
+parts=(src include plugins/codecs cli cmake doc tools web tests/contract tests/support tests/unit tests/golden/golden.h CMakeLists.txt LICENSE)
 copy() { # the parts of the tree that the build, the amalgamation and the contract tests need
-  mkdir -p "$tree/tests" "$tree/plugins" && for part in "${parts[@]}"; do cp -R "$source_dir/$part" "$tree/$part" || return 1; done
+  mkdir -p "$tree/tests/golden" "$tree/plugins" && for part in "${parts[@]}"; do cp -R "$source_dir/$part" "$tree/$part" || return 1; done
 }
 add_line() { # header line: the first of the list, after the #define
   sed -i "/^#define NAY_[A-Z]*S(X)/a\\  $2 \\\\" "$tree/$1"
@@ -24,9 +25,10 @@ add_line() { # header line: the first of the list, after the #define
 add_toys() {
   cp "$toys/toy.c" "$tree/src/family/" && add_line src/family/families.h "X(toy)" &&
     cp "$toys/fmt_toy.c" "$tree/src/format/" && add_line src/format/format.h "X(toy, toy)" &&
+    cp "$toys/toy.md" "$tree/doc/formats/" &&
     cp "$toys/cmd_toy.c" "$tree/cli/" && add_line cli/commands.h "X(toy)"
 }
-steps_alone() { # three files more, three lines more, nothing else
+steps_alone() { # three files and a page more, three lines more, nothing else
   local part
   for part in "${parts[@]}"; do diff -rU0 "$source_dir/$part" "$tree/$part"; done >"$scratch/changes"
   diff - <(grep -E '^(Only|[-+] )' "$scratch/changes" | sed -e "s|$scratch/||" -e 's/ *\\$//' | LC_ALL=C sort) <<'EXPECTED'
@@ -34,6 +36,7 @@ steps_alone() { # three files more, three lines more, nothing else
 +  X(toy)
 +  X(toy, toy)
 Only in tree/cli: cmd_toy.c
+Only in tree/doc/formats: toy.md
 Only in tree/src/family: toy.c
 Only in tree/src/format: fmt_toy.c
 EXPECTED
@@ -108,10 +111,78 @@ round_trip() { # bytes -> filter -> bytes
 ok "the format is recognised and round-trips" round_trip
 refused() { head -c 20 a.toy >cut.toy && ! "$nay" info cut.toy 2>message && has "m does not fit" cat message; }
 ok "and a file that is cut is refused" refused
+named_wrong() {
+  "$nay" check --format leveldb a.toy <keys 2>message; [ $? = 3 ] && has "the layout is toy-format by its magic number" cat message
+}
+ok "its magic number outweighs another name" named_wrong
+ok "nay info names it" has "the filter of no system" "$nay" info a.toy
+info_json() { "$nay" info --json a.toy | grep -q '"hash":"toy-hash"'; }
+ok "and its hash" info_json
+few() { # at 10 bits per key about 1% of absent keys are maybes
+  local n; n=$("$nay" check -c a.toy <absent); [ "$n" -gt 0 ] && [ "$n" -lt 50 ] || { echo "$n of 1000"; return 1; }
+}
+ok "its probing scheme keeps the FPR" few
+explained() { # six bits, each with its place, and the answer of nay check
+  "$nay" explain --json a.toy -e 7 >why && [ "$(grep -o '"step":"bit"' why | wc -l)" = 6 ] && grep -q '"maybe":true' why &&
+    ! grep -q '"found":0' why
+}
+ok "nay explain tells the bits of a key" explained
+model() { # nay explain against nay check, over all layouts
+  mkdir model && (cd model && PATH=$(dirname "$nay"):$PATH python3 "$source_dir/tests/cli/explain_model.py")
+}
+ok "and the model of explanations holds for it" model
+converts() { # keys cannot be got out of a filter: another layout needs them
+  "$nay" convert -q --to leveldb a.toy -o c.ldb 2>message && return 1
+  has "--keys" cat message && "$nay" convert -q --to leveldb --keys keys a.toy -o c.ldb && "$nay" check --format leveldb c.ldb <keys | cmp - keys
+}
+ok "nay convert refuses another layout without the keys" converts
+merges() {
+  "$nay" build -q --format toy-format -n 1000 -b 10 -o d.toy <absent && "$nay" merge -q a.toy d.toy -o e.toy &&
+    cat keys absent | "$nay" check -c e.toy | grep -qx 2000
+}
+ok "two of its filters merge" merges
+ok "nay man lists it" has '`toy-format`' "$nay" man --markdown
+vector() { # the bytes of doc/formats/toy.md, which a model in another language made
+  ${CMAKE_C_COMPILER_LAUNCHER:-} cc -O1 -D_GNU_SOURCE -DTEST_SOURCE="\"$tree\"" -I"$tree/tests" -I"$tree/src" -I"$tree/include" \
+    "$tree/tests/unit/test_format_doc.c" build/nay/libnay.a -lcmocka -lpthread -lm -o doc &&
+    CMOCKA_TEST_FILTER=examples CMOCKA_MESSAGE_OUTPUT=TAP ./doc >doc.tap 2>&1
+  grep -q '^ok.*examples_are_what_the_library_writes' doc.tap || { cat doc.tap; return 1; }
+}
+ok "the library writes the test vector of its page" vector
+if command -v wasm-ld wasm-opt clang ninja node >/dev/null; then
+  wasm() { # the module of all layouts, in node
+    "$tree/web/wasm/build" "$scratch/wasm" libnay/libnay-full.wasm && cat >wasm.mjs <<'SCRIPT' && node wasm.mjs
+import { load } from './wasm/libnay/index.js';
+import { readFileSync } from 'node:fs';
+const nay = await load({ full: true, simd: false });
+const bytes = readFileSync('a.toy');
+const filter = nay.formats.open('toy-format', bytes);
+const is = nay.formats.recognise(bytes) === 'toy-format' && filter.has('7') &&
+  Buffer.from(nay.formats.encode('toy-format', filter)).equals(bytes);
+process.exit(is ? 0 : 1);
+SCRIPT
+  }
+  ok "and the WebAssembly module reads and writes it" wasm
+fi
 
 # ---- the command ----
-says() { [ "$("$nay" toy play --times 2)" = $'toy play\ntoy play' ]; }
-ok "the command runs with an option of its own" says
+says() { # output arguments...
+  local want=$1; shift; [ "$("$nay" toy "$@")" = "$want" ]
+}
+ok "the command runs with an option of its own" says $'toy play\ntoy play' play --times 2
+ok "whose value has a default" says 'toy play' play
+ok "and with another, by its letter" says $'hey rest' rest -g hey
+ok "and with one that it shares" says '{"schema":"nay.toy/1","times":3,"greeting":"hey"}' play --times=3 --greeting=hey --json
+own_struct() { # every field that it fills is declared in its file
+  ! grep -hoE '_AT\([a-z_]+' "$tree/cli/cmd_toy.c" | grep -v 'toy_options'
+}
+ok "its options fill its own struct" own_struct
+wrong_type() { # a row that fills a field of another type does not compile
+  sed 's/COUNT_AT(toy_options, times)/COUNT_AT(toy_options, greeting)/' "$tree/cli/cmd_toy.c" >"$tree/cli/wrong.c" &&
+    ! cc -std=c11 -fsyntax-only -I"$tree/cli" -I"$tree/include" "$tree/cli/wrong.c" 2>/dev/null &&
+    cc -std=c11 -fsyntax-only -I"$tree/cli" -I"$tree/include" "$tree/cli/cmd_toy.c"
+}
+ok "an option that fills a field of another type does not compile" wrong_type
 ok "nay help lists it" has "  toy       say toy" "$nay" help
 ok "nay toy --help has its option" has "--times=N" "$nay" toy --help
 ok "nay man has its page" has "play: how often" "$nay" man --markdown toy
@@ -127,6 +198,9 @@ ok "and its option" completion --times= -- toy play --t
 ok "where it applies" completion -- toy rest --t
 ok "a mistyped name is corrected" has "did you mean toy?" "$nay" toi
 ok "a mistyped verb is corrected" has "did you mean play?" "$nay" toy plya
+ok "a mistyped option is corrected" has "did you mean --greeting?" "$nay" toy play --greetnig=x
+ok "an option of another command is unknown" has "no option --times" "$nay" fold --times=2
+ok "a bad value is refused" has "'many' is not a count" "$nay" toy play --times=many
 other_verb() {
   "$nay" toy rest --times 2 2>message; [ $? = 2 ] && has "--times is not for 'nay toy rest'" cat message
 }

@@ -10,13 +10,13 @@ import re
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-DIRECTORIES = ("cassandra", "hash", "keys", "lab", "leveldb", "leveldb-tables", "mini-lsm", "mini-lsm-engine", "nori",
-               "nori-engine", "nori12", "redis", "redisbloom", "rocksdb")
+OWN = ("map", "native")  # ours, listed by their own manifests
 ROW = re.compile(r"^\| `([^`]+)` \| `([0-9a-f]{64})` \|$", re.M)
 
 
 def actual():
-    paths = [p for directory in DIRECTORIES for p in (HERE / directory).iterdir()] + [HERE / "seed_layouts.txt"]
+    directories = [d for d in HERE.iterdir() if d.is_dir() and d.name not in OWN and d.name != "__pycache__"]
+    paths = [p for directory in directories for p in directory.iterdir()] + [HERE / "seed_layouts.txt"]
     return {str(p.relative_to(HERE)): hashlib.sha256(p.read_bytes()).hexdigest() for p in sorted(paths)}
 
 

@@ -37,13 +37,14 @@ has_soname() { readelf -d "$1" | grep SONAME | grep -F "[$soname]"; }
 ok "the SONAME is $soname" has_soname "$root/lib/libnay.so"
 links() { [ -L "$root/lib/libnay.so" ] && [ -L "$root/lib/$soname" ] && [ -f "$root/lib/libnay.so.$version" ]; }
 ok "libnay.so and $soname lead to libnay.so.$version" links
-manual() { # every page of doc/man, where man finds it
-  local page missing=0
-  for page in "$source_dir"/doc/man/*.[1-8]; do
-    [ "${page##*.}" = 1 ] && [ ! -x "$build/cli/nay" ] && continue
-    cmp "$page" "$root/share/man/man${page##*.}/${page##*/}" || missing=1
+manual() { # every page of doc/man, where man finds it, as roff with this version
+  local page name missing=0
+  for page in "$source_dir"/doc/man/*.[1-8].md; do
+    name=${page##*/} name=${name%.md}
+    [ "${name##*.}" = 1 ] && [ ! -x "$build/cli/nay" ] && continue
+    grep -qE "^\.TH ${name%.*} ${name##*.} \"\" \"nay $version\" " "$root/share/man/man${name##*.}/$name" || { echo "$name"; missing=1; }
   done
-  [ -f "$root/share/man/man3/libnay.3" ] && [ $missing = 0 ]
+  cmp "$source_dir/doc/man/libnay.3" "$root/share/man/man3/libnay.3" && [ $missing = 0 ]
 }
 ok "every page of the manual is installed" manual
 if [ -x "$build/cli/nay" ]; then

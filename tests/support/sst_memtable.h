@@ -2,7 +2,7 @@
 #ifndef NAY_TEST_SST_MEMTABLE_H
 #define NAY_TEST_SST_MEMTABLE_H
 
-#include "nay_sst_scan.h"
+#include "support/merge_source.h"
 #include "support/test.h"
 
 #define MEMTABLE_MOST 256u
@@ -81,17 +81,7 @@ static inline const void *memtable_value(void *state, size_t *len) {
 }
 
 static inline nay_merge_source memtable_source(memtable *m, bool stable) {
-  return (nay_merge_source){.size = sizeof(nay_merge_source),
-                            .state = m,
-                            .first = memtable_first,
-                            .last = memtable_last,
-                            .seek = memtable_seek,
-                            .seek_for_prev = memtable_seek_for_prev,
-                            .next = memtable_next,
-                            .prev = memtable_prev,
-                            .key = memtable_key,
-                            .value = memtable_value,
-                            .stable = stable};
+  return (nay_merge_source)MERGE_SOURCE(memtable, .state = m, .stable = stable);
 }
 
 #endif /* NAY_TEST_SST_MEMTABLE_H */

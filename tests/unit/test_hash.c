@@ -6,6 +6,7 @@
 #include <sodium.h>
 #include <xxhash.h>
 
+#include "format/format.h"
 #include "golden/golden.h"
 #include "support/hashes.h"
 
@@ -283,18 +284,36 @@ static void lab_hash_is_the_mix_of_fnv1a(void **state) {
 
 static void names_are_distinct(void **state) {
   (void)state;
-  static const nay_hash_kind kinds[] = {NAY_HASH_XXH3,      NAY_HASH_SIPHASH,  NAY_HASH_CALLER,
-                                        NAY_HASH_LEVELDB,   NAY_HASH_FARM32,   NAY_HASH_XXH64_PAIR,
-                                        NAY_HASH_FNV_MIX,   NAY_HASH_MURMUR64, NAY_HASH_MURMUR64X2,
-                                        NAY_HASH_MURMUR32X2};
-  const size_t n = sizeof kinds / sizeof kinds[0];
+  nay_hash_kind kinds[NAY_HASH_LAST + 1];
+  size_t n = 0;
+  for (unsigned kind = 0; kind <= NAY_HASH_LAST; kind++) {
+    if (strcmp(nay_hash_name((nay_hash_kind)kind), "unknown") != 0)
+      kinds[n++] = (nay_hash_kind)kind;
+  }
+  assert_true(n >= 13);
   for (size_t i = 0; i < n; i++) {
-    assert_string_not_equal(nay_hash_name(kinds[i]), "unknown");
     for (size_t j = 0; j < i; j++) {
       assert_string_not_equal(nay_hash_name(kinds[i]), nay_hash_name(kinds[j]));
     }
   }
   assert_string_equal(nay_hash_name((nay_hash_kind)63), "unknown");
+}
+
+/* Two functions of one number would make nay_filter_same_hash lie. */
+static void every_hash_of_a_layout_has_a_number_of_its_own(void **state) {
+  (void)state;
+  const nay_foreign_hash *of[NAY_HASH_LAST + 1] = {NULL};
+  for (size_t i = 0; nay_format_at(i) != NULL; i++) {
+    const nay_format *format = nay_format_at(i);
+    const nay_foreign_hash *both[] = {format->hash, format->other_hash};
+    assert_true((format->hash == NULL) == (format->family == NULL));
+    for (size_t j = 0; j < 2 && both[j] != NULL; j++) {
+      assert_in_range(both[j]->kind, NAY_HASH_OTHERS, NAY_HASH_LAST);
+      if (of[both[j]->kind] == NULL) of[both[j]->kind] = both[j];
+      assert_ptr_equal(of[both[j]->kind], both[j]);
+      assert_string_equal(nay_hash_name(both[j]->kind), both[j]->name);
+    }
+  }
 }
 
 int main(void) {
@@ -312,6 +331,7 @@ int main(void) {
       TEST(mix_is_splitmix64),
       TEST(lab_hash_is_the_mix_of_fnv1a),
       TEST(names_are_distinct),
+      TEST(every_hash_of_a_layout_has_a_number_of_its_own),
   };
   return run_all(tests);
 }

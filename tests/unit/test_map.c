@@ -250,7 +250,7 @@ static void nonsense_is_refused(void **state) {
   p.threads = 257;
   assert_refused(&p, "threads");
   p = params_of(1, 0);
-  p.hash = NAY_HASH_LEVELDB;
+  p.hash = (nay_hash_kind)64;
   assert_refused(&p, "hash");
   struct {
     nay_map_params params;

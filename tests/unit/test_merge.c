@@ -3,9 +3,9 @@
  * tables and disjoint levels; random movements of merging iterators with random snapshots, bounds
  * and directions are compared with a sorted list of what a reader must see.
  */
-#include "nay_sst_scan.h"
 #include "nay_sst_cache.h"
 #include "support/flaky.h"
+#include "support/merge_source.h"
 #include "support/snappy_codec.h"
 #include "support/temp.h"
 #include "support/test.h"
@@ -144,18 +144,8 @@ static const void *memtable_value(void *s, size_t *len) {
 static void memtable_free(void *s) { ((memtable *)s)->freed++; }
 
 static nay_merge_source source_of(memtable *m) {
-  return (nay_merge_source){.size = sizeof(nay_merge_source),
-                            .state = m,
-                            .first = memtable_first,
-                            .last = memtable_last,
-                            .seek = memtable_seek,
-                            .seek_for_prev = memtable_seek_for_prev,
-                            .next = memtable_next,
-                            .prev = memtable_prev,
-                            .key = memtable_key,
-                            .value = memtable_value,
-                            .free = memtable_free,
-                            .stable = m->stable};
+  return (nay_merge_source)MERGE_SOURCE(memtable, .state = m, .free = memtable_free,
+                                        .stable = m->stable);
 }
 
 /* ---- a tree ---- */

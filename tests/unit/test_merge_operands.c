@@ -7,7 +7,7 @@
  * below it, or without an operator an error of the table that has it; an operand below a value is
  * nothing.
  */
-#include "nay_sst_scan.h"
+#include "support/merge_source.h"
 #include "support/temp.h"
 #include "support/test.h"
 
@@ -87,17 +87,7 @@ static void memtable_make(memtable *m, const entry *all, unsigned child, bool st
 }
 
 static nay_merge_source source_of(memtable *m) {
-  return (nay_merge_source){.size = sizeof(nay_merge_source),
-                            .state = m,
-                            .first = memtable_first,
-                            .last = memtable_last,
-                            .seek = memtable_seek,
-                            .seek_for_prev = memtable_seek_for_prev,
-                            .next = memtable_next,
-                            .prev = memtable_prev,
-                            .key = memtable_key,
-                            .value = memtable_value,
-                            .stable = m->stable};
+  return (nay_merge_source)MERGE_SOURCE(memtable, .state = m, .stable = m->stable);
 }
 
 /* ---- trees ---- */

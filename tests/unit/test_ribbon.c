@@ -5,6 +5,8 @@
 #include "filter.h"
 #include "support/static_sets.h"
 
+static const nay_solver *ribbon_solver(void) { return nay__family_ribbon.bulk->solver; }
+
 static void many_rates(void **state) {
   (void)state;
   uint64_t *x = set_random(20000, 1);
@@ -196,7 +198,7 @@ static void threads_give_the_same_bytes(void **state) {
 
 static nay_status build_with(const nay_layers *layers, const nay_params *params, const uint64_t *x,
                              size_t n, nay_filter **f) {
-  nay_solver solver = nay__ribbon_solver;
+  nay_solver solver = *ribbon_solver();
   nay_family family = nay__family_ribbon;
   solver.layers = layers;
   nay_family_bulk bulk = {.solver = &solver};
@@ -222,7 +224,7 @@ static void giving_up_is_maybe(void **state) {
   for (size_t i = 0; i < 4; i++) {
     size_t n = sizes[i];
     uint64_t *x = set_random(n, 5);
-    nay_layers layers = *nay__ribbon_solver.layers;
+    nay_layers layers = *ribbon_solver()->layers;
     layers.fill_last = never_filled;
     nay_params p = set_params(NAY_RIBBON, 0.01, 0);
     p.threads = 2;
@@ -245,7 +247,7 @@ static unsigned damaged_attempts;
 
 static bool fill_with_damage(nay_filter *f, unsigned attempt, const uint64_t *x, size_t n,
                              uint8_t *scratch) {
-  if (!nay__ribbon_solver.layers->fill_last(f, attempt, x, n, scratch)) return false;
+  if (!ribbon_solver()->layers->fill_last(f, attempt, x, n, scratch)) return false;
   if (damaged_attempts++ == 0) f->bits.bytes[damaged_bit / 8] ^= (uint8_t)(1u << damaged_bit % 8);
   return true;
 }
@@ -266,7 +268,7 @@ static void verifying_finds_every_wrong_bit(void **state) {
   (void)state;
   size_t n = 9000;
   uint64_t *x = set_random(n, 8), noticed = 0, tried = 0;
-  nay_layers layers = *nay__ribbon_solver.layers;
+  nay_layers layers = *ribbon_solver()->layers;
   layers.fill_last = fill_with_damage;
   nay_params p = set_params(NAY_RIBBON, 0.0003, 0);
   p.nkeys = n;
@@ -312,7 +314,7 @@ static void a_build_that_stays_wrong_fails(void **state) {
   (void)state;
   size_t n = 9000;
   uint64_t *x = set_random(n, 8);
-  nay_layers layers = *nay__ribbon_solver.layers;
+  nay_layers layers = *ribbon_solver()->layers;
   layers.fill_last = always_damaged;
   nay_params p = set_params(NAY_RIBBON, 0.0003, 0);
   nay_filter *f = NULL;
@@ -354,7 +356,7 @@ static void hostile_tails(size_t n) {
       uint64_t words[8], found = 0;
       for (size_t t = 0; (table = nay__kernels_at(t)) != NULL; t++) {
         f->kernels = table;
-        words[t] = nay__ribbon_test_premixed(f, x, 64);
+        words[t] = ribbon_solver()->test(f, x, 64);
         assert_true(words[t] == words[0]);
         for (unsigned i = 0; i < 64; i++) {
           uint64_t maybe = f->family->test(f, (nay_hash){x[i], 0});

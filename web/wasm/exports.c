@@ -210,7 +210,7 @@ int nayw_test_packed(const nay_filter *f, const uint8_t *bytes, const uint32_t *
                      uint8_t *answers) {
   static uint64_t lo[NAYW_PIECE], hi[NAYW_PIECE], bitmap[NAYW_PIECE / 64];
   if (n > NAYW_PIECE) return NAY_EINVAL;
-  uint64_t *second = nay__hash_has_hi(f->hasher.kind) ? hi : NULL;
+  uint64_t *second = nay__hasher_has_hi(&f->hasher) ? hi : NULL;
   if (nayw_hash_packed(f, bytes, offsets, n, lo, second) != NAY_OK) {
     memset(answers, 1, n);
     return NAY_OK;
