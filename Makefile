@@ -77,7 +77,7 @@ install: all ## install below $(DESTDIR)$(PREFIX)
 uninstall: ## remove what the last install wrote below the same $(DESTDIR)$(PREFIX)
 	@scripts/uninstall build/release "$(PREFIX)" "$(DESTDIR)"
 
-amalgamation: ## write the library as two files, dist/nay.c and dist/nay.h
+amalgamation: ## write libnay as two files, dist/nay.c and dist/nay.h (libnaysst too: tools/amalgamate.py --sst)
 	@scripts/bootstrap check
 	@python3 tools/amalgamate.py dist
 
@@ -100,14 +100,14 @@ lint: ## layers, formatting, headers, documentation
 	@scripts/bootstrap check test
 	@scripts/lint
 
-abi-check: ## compare libnay.so with the ABI that tests/abi/libnay.abi stores
+abi-check: ## compare both shared libraries with the ABIs that tests/abi stores
 	@scripts/bootstrap check test
-	@cmake --preset dev >/dev/null && cmake --build --preset dev -j $(JOBS) --target nay_shared >/dev/null
+	@cmake --preset dev >/dev/null && cmake --build --preset dev -j $(JOBS) --target nay_shared naysst_shared >/dev/null
 	@scripts/abi check
 
-abi-dump: ## store the ABI of libnay.so there: after an incompatible change, and at each release
+abi-dump: ## store their ABIs there: after an incompatible change, and at each release
 	@scripts/bootstrap check test
-	@cmake --preset dev >/dev/null && cmake --build --preset dev -j $(JOBS) --target nay_shared >/dev/null
+	@cmake --preset dev >/dev/null && cmake --build --preset dev -j $(JOBS) --target nay_shared naysst_shared >/dev/null
 	@scripts/abi dump
 
 coverage: ## line and branch coverage of the library

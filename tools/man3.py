@@ -1,6 +1,10 @@
 #!/usr/bin/env python3
-"""Writes libnay(3) as roff from doc/man/libnay.3.md, on standard output. Knows the Markdown that
-stands there: headings, paragraphs, code blocks, tables of two columns, bold, code and links."""
+"""Writes a page of section 3 as roff from its Markdown, on standard output.
+
+    tools/man3.py libnay | libnaysst
+
+Knows the Markdown that stands in doc/man/NAME.3.md: headings, paragraphs, code blocks, tables of two columns, bold,
+code and links."""
 import re
 import sys
 from pathlib import Path
@@ -39,7 +43,7 @@ def version():
 def block(text):
     lines = text.split("\n")
     if lines[0].startswith("# "):
-        return [f'.TH libnay 3 "" "nay {version()}" "Library Functions"']
+        return [f'.TH {lines[0][2:-3]} 3 "" "nay {version()}" "Library Functions"']
     if lines[0].startswith("## "):
         return [".SH " + lines[0][3:]]
     if lines[0].startswith("```"):
@@ -51,7 +55,9 @@ def block(text):
 
 
 def main():
-    text = (SOURCE / "doc/man/libnay.3.md").read_text()
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    text = (SOURCE / f"doc/man/{sys.argv[1]}.3.md").read_text()
     blocks = re.findall(r"```.*?\n```|[^\n]+(?:\n[^\n`|#][^\n]*|\n\|[^\n]*|\n`(?!``)[^\n]*)*", text, re.S)
     out = [line for part in blocks for line in block(part)]
     # the name stands on the line below its heading

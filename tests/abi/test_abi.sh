@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The library keeps the ABI that libnay.abi stores; and scripts/abi, which says so, is right: it is asked about a small
+# The libraries keep the ABIs that are stored here; and scripts/abi, which says so, is right: it is asked about a small
 # library before and after each kind of change. Prints TAP. NAY_SOURCE and NAY_BUILD are set by ctest.
 set -uo pipefail
 source_dir=${NAY_SOURCE:?} build=${NAY_BUILD:?}
@@ -9,9 +9,9 @@ if ! command -v abidw >/dev/null || [ "$(uname -m)" != x86_64 ]; then
   echo "ok 1 - the ABI # skip no abidw (make deps TIER=long), or not x86-64"; echo 1..1; exit 0
 fi
 
-ok "libnay.so is compatible with tests/abi/libnay.abi" "$source_dir/scripts/abi" check "$build"
-no_paths() { ! grep -n "='/" "$source_dir/tests/abi/libnay.abi"; }
-ok "the stored ABI has no absolute path" no_paths
+ok "libnay.so and libnaysst.so are compatible with the stored ABIs" "$source_dir/scripts/abi" check "$build"
+no_paths() { ! grep -n "='/" "$source_dir"/tests/abi/*.abi; }
+ok "the stored ABIs have no absolute path" no_paths
 all_exports() { # those of the build; a function that was added after the dump may be missing
   comm -23 <("$source_dir/scripts/abi" symbols | tr -d ' ;' | sort) \
     <(nm -D --defined-only "$build/libnay.so" | awk '$2 == "T" {print $3}' | sed 's/@.*//' | sort) >"$scratch/removed" &&

@@ -217,7 +217,9 @@ refused() {
   for command in $(commands); do
     nay man --markdown "$command" | diff "$source/doc/man/nay-$command.1.md" -
   done
-  python3 "$source/tools/man3.py" | diff "$source/doc/man/libnay.3" -
+  for page in libnay libnaysst; do
+    python3 "$source/tools/man3.py" $page | diff "$source/doc/man/$page.3" -
+  done
   nay man --markdown | diff "$source/doc/man/nay.1.md" -
 }
 

@@ -42,6 +42,13 @@ if [ $# -gt 0 ]; then
 fi
 ok "clang -O2 -march=native" compiled clang -O2 -march=native
 ok "gcc -O2, as an object of a shared library" compiled gcc -O2 -std=c11 -fPIC -fvisibility=hidden -DNAY_SHARED
+both() { # libnaysst as well: four files, whose names do not clash
+  python3 "$source_dir/tools/amalgamate.py" --sst "$dist.both" &&
+    (cd "$dist.both" && "${cached[@]}" gcc -O1 "${warnings[@]}" -Wno-inline -c naysst.c -o naysst.o) &&
+    sed 's/<nay_sst.h>/"naysst.h"/' "$here/sst_consumer.c" >"$dist.both/program.c" &&
+    (cd "$dist.both" && gcc program.c naysst.o "$scratch/amalgam.o" -o program && [ "$(./program)" = "ada: 1815" ])
+}
+ok "tables: naysst.c beside nay.c" both
 from_cpp() {
   g++ -std=c++17 -Wall -Wextra -Wpedantic -Werror -I"$dist" "$here/consumer.cpp" "$scratch/amalgam.o" -o "$scratch/cpp" &&
     [ "$("$scratch/cpp")" = nay ]

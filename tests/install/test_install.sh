@@ -29,7 +29,7 @@ ok "install below DESTDIR" env DESTDIR="$stage" cmake --install "$build" --prefi
 root=$stage$prefix
 
 only_public_headers() { # those of include/, and of plug-ins that this machine can build
-  diff <(ls "$source_dir/include") <(ls "$root/include" | grep -vxFf <(cd "$source_dir/plugins" && ls -- */*.h | xargs -n 1 basename))
+  diff <(cd "$source_dir" && ls include sst/include | grep '\.h$' | sort) <(ls "$root/include" | grep -vxFf <(cd "$source_dir/plugins" && ls -- */*.h | xargs -n 1 basename))
 }
 ok "the installed headers are the public ones" only_public_headers
 soname=libnay.so.$(sed -nE '/^NAY_/{s/^NAY_([0-9.]+) .*/\1/p;q}' "$source_dir/src/libnay.map") # its first node
@@ -61,6 +61,16 @@ by_pkg_config() { # shellcheck disable=SC2046
 }
 ok "pkg-config: a program builds and runs" by_pkg_config
 ok "pkg-config: the version is the header's" pkg --exact-version="$version" nay
+
+by_pkg_config_sst() { # the library of tables, which brings libnay along
+  # shellcheck disable=SC2046
+  gcc "$here/sst_consumer.c" -o "$scratch/by_pkg_sst" $(pkg --cflags --libs naysst) &&
+    readelf -d "$scratch/by_pkg_sst" | grep -F '[libnaysst.so.' &&
+    (cd "$scratch" && [ "$(LD_LIBRARY_PATH=$root/lib ./by_pkg_sst)" = "ada: 1815" ])
+}
+ok "pkg-config: a program of libnaysst builds and runs" by_pkg_config_sst
+ties_the_versions() { pkg --print-requires naysst | grep -Fx "nay = $version"; }
+ok "pkg-config: naysst requires exactly this nay" ties_the_versions
 
 codecs() { # shellcheck disable=SC2046
   sed -n '/^```c$/,/^```$/p' "$source_dir/plugins/codecs/README.md" | grep -v '^```' >"$scratch/codecs.c" &&
@@ -96,6 +106,13 @@ find_package() { # ON or OFF: shared or static
 }
 ok "find_package(nay), shared" find_package ON
 ok "find_package(nay), static" find_package OFF
+find_package_sst() {
+  local dir=$scratch/find_sst
+  cmake -S "$here/find_package" -B "$dir" -G Ninja -DCMAKE_PREFIX_PATH="$root" -DBUILD_SHARED_LIBS=OFF \
+    -DNAY_WANTED="${version%.*}" -DNAY_TABLES=ON && cmake --build "$dir" --target sst_consumer &&
+    (cd "$scratch" && [ "$("$dir/sst_consumer")" = "ada: 1815" ])
+}
+ok "find_package(naysst), static" find_package_sst
 refused() { # version: CMake must say which version is installed instead
   local out
   ! out=$(cmake -S "$here/find_package" -B "$scratch/refused_$1" -G Ninja -DCMAKE_PREFIX_PATH="$root" \
