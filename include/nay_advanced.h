@@ -185,8 +185,8 @@ NAY_API uint64_t nay_hash_mix(uint64_t x);
 NAY_API uint64_t nay_hash_siphash(const uint8_t key[16], const void *bytes, size_t len, unsigned c,
                                   unsigned d);
 
-/* Values of nay_hash_kind from 64 on are the hashes of other systems' layouts, which native families
- * do not take; nay_hash_name names them, and doc/hashing.md says what they are. */
+/* Values of nay_hash_kind from 64 on are the hashes of other systems' layouts, which native
+ * families do not take; nay_hash_name names them, and doc/hashing.md says what they are. */
 
 /* ---- packed keys, prefetching ---------------------------------------------------------------- */
 

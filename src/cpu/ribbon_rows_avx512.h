@@ -1,6 +1,6 @@
 /*
- * ribbon_rows_avx512.h - the equations of eight keys of a ribbon filter, side by side. The formulas are
- * those of nay__burr_row_of (family/burr.h).
+ * ribbon_rows_avx512.h - the equations of eight keys of a ribbon filter, side by side. The formulas
+ * are those of nay__burr_row_of (family/burr.h).
  */
 #ifndef NAY_RIBBON_ROWS_H
 #define NAY_RIBBON_ROWS_H

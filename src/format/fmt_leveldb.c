@@ -45,16 +45,17 @@ static void leveldb_encode(const nay_filter *f, uint8_t *dst) {
   dst[f->nbytes] = (uint8_t)f->shape.k;
 }
 
-static nay_hash leveldb_hash_of(const uint8_t *key, size_t len) {
+static nay_hash leveldb_bloom_hash_of(const uint8_t *key, size_t len) {
   return (nay_hash){nay__leveldb_hash(key, len, NAY_LEVELDB_SEED), 0};
 }
-static const nay_foreign_hash leveldb_hash = {(nay_hash_kind)64, "leveldb", false, leveldb_hash_of};
+static const nay_foreign_hash leveldb_bloom_hash = {(nay_hash_kind)64, "leveldb", false,
+                                                    leveldb_bloom_hash_of};
 
 const nay_format nay__format_leveldb = {
     .name = "leveldb",
     .about = "LevelDB's built-in Bloom policy (leveldb.BuiltinBloomFilter2)",
     .family = &nay__family_rotating,
-    .hash = &leveldb_hash,
+    .hash = &leveldb_bloom_hash,
     .plan = leveldb_plan,
     .parse = leveldb_parse,
     .overhead = 1,

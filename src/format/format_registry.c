@@ -81,9 +81,8 @@ static const char *hash_name_of(const nay_foreign_hash *function, nay_hash_kind 
 
 const char *nay_hash_name(nay_hash_kind kind) {
   const nay_format *format;
-  if (kind == NAY_HASH_XXH3) return "xxh3";
-  if (kind == NAY_HASH_SIPHASH) return "siphash13";
-  if (kind == NAY_HASH_CALLER) return "caller";
+  const char *native = nay__hash_native_name(kind);
+  if (native != NULL) return native;
   for (size_t i = 0; (format = nay_format_at(i)) != NULL; i++) {
     const char *name = hash_name_of(format->hash, kind);
     if (name == NULL) name = hash_name_of(format->other_hash, kind);

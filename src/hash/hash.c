@@ -1,6 +1,15 @@
 /* hash.c - hashers, and the check value of a secret key. */
 #include "hash/hash.h"
 
+const char *nay__hash_native_name(nay_hash_kind kind) {
+  switch ((unsigned)kind) {
+    case NAY_HASH_XXH3: return "xxh3";
+    case NAY_HASH_SIPHASH: return "siphash13";
+    case NAY_HASH_CALLER: return "caller";
+  }
+  return NULL;
+}
+
 uint64_t nay_hash_mix(uint64_t x) {
   x += 0x9e3779b97f4a7c15u;
   x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;

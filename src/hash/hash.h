@@ -45,6 +45,10 @@ static inline const nay_hash_fn *nay__hasher_of(const nay_hasher *hasher) {
   return (const nay_hash_fn *)(const void *)hasher->opaque;
 }
 
+/* nay__hash_native_name: nay_hash_name of what native families take; NULL: none of these. It needs
+ * no format, so that a program without them does not link them. */
+const char *nay__hash_native_name(nay_hash_kind kind);
+
 /* nay__hasher_init: from params. NAY_EINVAL for a hash that native families do not take. */
 nay_status nay__hasher_init(const nay_params *params, nay_diag *diag, nay_hash_fn *hasher);
 

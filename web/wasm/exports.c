@@ -27,6 +27,13 @@ static uint8_t nayw_room_bytes[NAYW_ROOM] __attribute__((aligned(64)));
 NAYW_EXPORT(nayw_room) uint8_t *nayw_room(void);
 uint8_t *nayw_room(void) { return nayw_room_bytes; }
 
+/* nayw_hash_name: of the hashes that the core knows; nay_hash_name would link every format. */
+NAYW_EXPORT(nayw_hash_name) const char *nayw_hash_name(nay_hash_kind kind);
+const char *nayw_hash_name(nay_hash_kind kind) {
+  const char *name = nay__hash_native_name(kind);
+  return name != NULL ? name : "unknown";
+}
+
 NAYW_EXPORT(nayw_room_size) size_t nayw_room_size(void);
 size_t nayw_room_size(void) { return NAYW_ROOM; }
 

@@ -151,7 +151,8 @@ class Names {
   }
 
   hashName(number) {
-    return this.memory.text(this.memory.x.nay_hash_name(number));
+    const { nay_hash_name: all, nayw_hash_name: native } = this.memory.x; // `all` in the full module alone
+    return this.memory.text((all ?? native)(number));
   }
 
   hashNumber(name) {
