@@ -1,7 +1,7 @@
 /*
  * nay_advanced.h - what engines, plug-ins and tools need beyond nay.h: hashes instead of keys,
- * batches of packed keys, set algebra, filters in pieces, views of bytes that stay where they are,
- * memory that moves. Ownership, errors, threads and the ABI are as nay.h says.
+ * batches of packed keys, set algebra, views of bytes that stay where they are. Ownership, errors,
+ * threads and the ABI are as nay.h says.
  */
 #ifndef NAY_ADVANCED_H
 #define NAY_ADVANCED_H
@@ -283,14 +283,6 @@ NAY_API nay_status nay_filter_overlap(const nay_filter *a, const nay_filter *b,
 /* nay_filter_nbytes: the memory that a filter has asked its allocator for, in all. Reads no key. */
 NAY_API size_t nay_filter_nbytes(const nay_filter *filter);
 
-/*
- * nay_filter_move: for allocators that defragment. Offers each block of the filter to move, which
- * returns its new place (the bytes are there, the old block is released) or NULL when it stays. The
- * handle is such a block too: go on with what is returned.
- */
-typedef void *(*nay_mover)(void *ctx, void *ptr);
-NAY_API nay_filter *nay_filter_move(nay_filter *filter, nay_mover move, void *ctx);
-
 /* nay_filter_meta: the user's own bytes, kept in the file under its checksum. NULL when none. */
 NAY_API const void *nay_filter_meta(const nay_filter *filter, size_t *len);
 
@@ -310,45 +302,6 @@ NAY_API nay_status nay_filter_set_meta(nay_filter *filter, const void *bytes, si
  */
 typedef nay_status (*nay_sink)(void *ctx, const void *bytes, size_t len);
 NAY_API nay_status nay_filter_encode_stream(const nay_filter *filter, nay_sink sink, void *ctx);
-
-/*
- * nay_filter_encode_range: the len bytes of the same file that start at offset, for those who send
- * it in pieces and come back for each. Bytes of the front, which holds the digests, cost a pass
- * over the payload; others are copied. NAY_EINVAL: the range is not within nay_filter_encoded_size.
- * NAY_ENOTSUP: NAY_CONCURRENT, where pieces of different moments would not fit together.
- */
-NAY_API nay_status nay_filter_encode_range(const nay_filter *filter, uint64_t offset, void *dst,
-                                           size_t len);
-
-/*
- * nay_decoder: nay_filter_decode for bytes that arrive in pieces, without a second copy of the
- * payload. Calls: new (add)* finish free. The header is checked as soon as it is there; memory
- * follows the bytes that have really come: eight times as much at most, whatever the header claims.
- */
-typedef struct nay_decoder nay_decoder;
-
-NAY_API nay_status nay_decoder_new(const nay_allocator *allocator, nay_decoder **decoder);
-
-/* nay_decoder_add: the next len bytes. A failed call has taken none. NAY_ECORRUPT: more than there
- * should be; otherwise as nay_filter_decode. */
-NAY_API nay_status nay_decoder_add(nay_decoder *decoder, const void *bytes, size_t len,
-                                   nay_diag *diag);
-
-/*
- * nay_decoder_bytes: what has come so far, *len bytes, and in *total how many there will be (0: the
- * header is not complete). Either may be NULL.
- */
-NAY_API const void *nay_decoder_bytes(const nay_decoder *decoder, size_t *len, uint64_t *total);
-
-/* nay_decoder_truncate: forgets all but the first len bytes: some were not what they should be. */
-NAY_API nay_status nay_decoder_truncate(nay_decoder *decoder, size_t len);
-
-/*
- * nay_decoder_finish: checks everything and hands the filter over; the decoder is then empty and
- * can be used again. NAY_ECORRUPT: bytes are missing, or damaged; the decoder is as it was.
- */
-NAY_API nay_status nay_decoder_finish(nay_decoder *decoder, nay_diag *diag, nay_filter **filter);
-NAY_API void nay_decoder_free(nay_decoder *decoder);
 
 /*
  * nay_view: a filter over bytes that stay where they are; nothing is allocated and nothing needs to

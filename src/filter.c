@@ -16,6 +16,7 @@
 #include "math/plan.h"
 #include "os/pages.h"
 #include "os/spin.h"
+#include "redis/redis.h"
 
 /* ---- making and releasing ---- */
 
@@ -243,7 +244,7 @@ static void filter_move_memory(nay_filter *f, nay_mover move, void *ctx) {
   if (meta_inside) f->meta = f->memory.at + meta;
 }
 
-nay_filter *nay_filter_move(nay_filter *f, nay_mover move, void *ctx) {
+nay_filter *nay__filter_move(nay_filter *f, nay_mover move, void *ctx) {
   if (f == NULL || move == NULL) return f;
   if (f->memory.raw != NULL) filter_move_memory(f, move, ctx);
   void *to = f->meta_owned ? move(ctx, (void *)(uintptr_t)f->meta) : NULL;

@@ -3,6 +3,7 @@
 
     base <- os <- key, hash, cpu, math <- family, redis <- filter.c, batch.c <- build <- format <- policy <- sst
     cli, plugins, examples, bench, web: only the public headers, but for the files of web/wasm in INSIDERS
+    and the private header of EXCEPTIONS
 """
 import pathlib
 import re
@@ -15,6 +16,8 @@ RANK = {"base": 0, "os": 1, "key": 2, "hash": 2, "cpu": 2, "math": 2, "family": 
 ISO_C = {"assert.h", "limits.h", "stdbool.h", "stddef.h", "stdint.h", "stdlib.h", "string.h"}
 # web/wasm is a platform of the library, not a user: it implements os/ there, and reports each step of a probe
 INSIDERS = {"web/wasm/os_wasm.c": {"os"}, "web/wasm/trace.c": {"base"}, "web/wasm/exports.c": {"base", "hash", ""}}
+# the module for Redis links the static library and takes RedisBloom's chains from one private header
+EXCEPTIONS = {"plugins/redis": {"redis/redis.h"}}
 PUBLIC = {path.name for path in (ROOT / "include").glob("*.h")}
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.M)
 
@@ -38,10 +41,12 @@ def library_faults(path):
 
 def user_faults(path):
     inside = INSIDERS.get(path.relative_to(ROOT).as_posix(), set())
+    taken = EXCEPTIONS.get(path.parent.relative_to(ROOT).as_posix(), set())
     for quote, name in INCLUDE.findall(path.read_text()):
         own = (path.parent / name).exists()
         layer = name.split("/")[0] if "/" in name else ""
-        if quote == '"' and not own and name not in PUBLIC and layer not in inside:
+        private = not own and name not in PUBLIC if quote == '"' else (ROOT / "src" / name).exists()
+        if private and layer not in inside and name not in taken:
             yield f'includes "{name}": only public headers here'
 
 

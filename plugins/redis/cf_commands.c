@@ -40,7 +40,7 @@ nay_cfchain *cf_need(redis_ctx *ctx, key_state state, module_key *key) {
 uint64_t cf_hash(const redis_string *item) {
   size_t len;
   const char *bytes = redis.StringPtrLen(item, &len);
-  return nay_cfchain_hash(bytes, len);
+  return nay__cfchain_hash(bytes, len);
 }
 
 nay_cfchain *cf_create(module_key *key, const nay_cfchain_header *header) {

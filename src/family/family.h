@@ -61,8 +61,8 @@ struct nay_filter {
   nay_bits bits; /* payload as the kernels see it; first: see nay__filter_of */
   /*
    * What `bind` of the family derives from shape and payload so that a probe need not: numbers, no
-   * pointers, because nay_filter_move moves the payload. Undefined in families that have no use for
-   * it.
+   * pointers, because nay__filter_move moves the payload. Undefined in families that have no use
+   * for it.
    */
   uint64_t derived[NAY_NDERIVED];
   const nay_family *family;

@@ -75,12 +75,12 @@ static void every_reader_keeps_it(void **state) {
     assert_ok(nay_filter_open(path, NULL, NULL, &all[2]));
     assert_ok(nay_filter_mmap(path, 0, NULL, NULL, &all[3]));
     assert_ok(nay_filter_mmap(path, NAY_MMAP_LAZY, NULL, NULL, &all[4]));
-    assert_ok(nay_decoder_new(NULL, &decoder));
+    assert_ok(nay__decoder_new(NULL, &decoder));
     for (size_t at = 0; at < b.len; at += 100) {
-      assert_ok(nay_decoder_add(decoder, b.at + at, b.len - at < 100 ? b.len - at : 100, NULL));
+      assert_ok(nay__decoder_add(decoder, b.at + at, b.len - at < 100 ? b.len - at : 100, NULL));
     }
-    assert_ok(nay_decoder_finish(decoder, NULL, &all[5]));
-    nay_decoder_free(decoder);
+    assert_ok(nay__decoder_finish(decoder, NULL, &all[5]));
+    nay__decoder_free(decoder);
     assert_ok(nay_view_open(b.at, b.len, NULL, NULL, &view));
     assert_states(nay_view_filter(&view), stored[i]);
     remove(path);

@@ -189,7 +189,7 @@ static void form_copied(subject *s, const nay_filter *f) {
 
 static void move_and_ask(subject *s, nay_filter *f, moving *heap, const char *form) {
   for (unsigned i = 0; i < 3; i++) { /* each time to another alignment */
-    f = nay_filter_move(f, moving_move, heap);
+    f = nay__filter_move(f, moving_move, heap);
     assert_answers(s, f, form);
   }
   assert_true(heap->moved >= 6); /* payload and handle */
@@ -217,13 +217,13 @@ static void form_decoded(subject *s, const bytes *b) {
   unlock(s, f);
   assert_answers(s, f, "decoded");
   nay_filter_free(f);
-  assert_ok(nay_decoder_new(NULL, &d));
+  assert_ok(nay__decoder_new(NULL, &d));
   for (size_t at = 0, piece = 1; at < b->len; at += piece, piece = piece * 3 + 1) {
     if (piece > b->len - at) piece = b->len - at;
-    assert_ok(nay_decoder_add(d, b->at + at, piece, NULL));
+    assert_ok(nay__decoder_add(d, b->at + at, piece, NULL));
   }
-  assert_ok(nay_decoder_finish(d, NULL, &f));
-  nay_decoder_free(d);
+  assert_ok(nay__decoder_finish(d, NULL, &f));
+  nay__decoder_free(d);
   unlock(s, f);
   assert_answers(s, f, "decoded in pieces");
   nay_filter_free(f);
