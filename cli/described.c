@@ -54,7 +54,7 @@ void described_by(options *o, const char *path, const char *stated) {
 }
 
 const char *filter_states(const nay_filter *f) {
-  bool native = strcmp(nay_format_name(nay_format_of(f)), "nay") == 0;
+  bool native = strcmp(nay_format_name(nay_filter_format(f)), "nay") == 0;
   return native ? nay_filter_key(f) : NULL;
 }
 
@@ -73,7 +73,7 @@ void describe_filter(const options *o, nay_filter *f) {
   nay_status status = nay_filter_set_key(f, key);
   if (status == NAY_OK) return;
   if (status != NAY_ENOTSUP) die(EXIT_TROUBLE, "cannot store --key: %s", nay_status_text(status));
-  describe_not(key, nay_format_name(nay_format_of(f)));
+  describe_not(key, nay_format_name(nay_filter_format(f)));
 }
 
 void json_described(const char *stated) {

@@ -1,6 +1,6 @@
 /*
  * nay_advanced.h - what engines, plug-ins and tools need beyond nay.h: hashes instead of keys,
- * batches of packed keys, set algebra, views of bytes that stay where they are. Ownership, errors,
+ * set algebra, views of bytes that stay where they are. Ownership, errors,
  * threads and the ABI are as nay.h says.
  */
 #ifndef NAY_ADVANCED_H
@@ -42,27 +42,13 @@ NAY_API nay_kind nay_filter_kind(const nay_filter *filter);
 #define NAY_LOW_MEMORY 0x20u
 
 /*
- * nay_params_choose_static: which static family to take for a set that is built once (NAY_AUTO
- * chooses among those that take adds). NAY_FUSE when its probe, three to six times as fast, costs
- * at most 15% more bytes than ribbon, or 2.2 times its rate in the same bytes; else NAY_RIBBON.
- * params->kind does not matter. NAY_EINVAL when neither can do it.
- */
-NAY_API nay_status nay_params_choose_static(const nay_params *params, nay_diag *diag,
-                                            nay_kind *kind);
-
-/*
  * nay_filter_params: what nay_filter_new would make an empty twin from: the same shape, hash, seed
- * or secret key, and limits, so that the two can be merged. The size comes as nbits (scalable: as
- * fpr). NAY_ENOTSUP: a family without add, or another system's layout. NAY_EKEY: locked.
+ * or secret key, and limits, so that the two can be merged. So a filter that was opened becomes one
+ * that takes concurrent adds: set NAY_CONCURRENT, make the twin, merge. The size comes as nbits
+ * (scalable: as fpr). NAY_ENOTSUP: a family without add, or another system's layout. NAY_EKEY:
+ * locked.
  */
 NAY_API nay_status nay_filter_params(const nay_filter *filter, nay_params *params);
-
-/*
- * nay_filter_make_concurrent: as NAY_CONCURRENT, for a filter that was opened. Call it before
- * others see f. NAY_ENOTSUP: another system's layout, or a family that takes adds from one thread
- * at a time. NAY_ENOMEM.
- */
-NAY_API nay_status nay_filter_make_concurrent(nay_filter *filter);
 
 /* ---- hashes ---------------------------------------------------------------------------------- */
 
@@ -181,10 +167,6 @@ NAY_API nay_status nay_builder_add_hash(nay_builder *builder, nay_hash hash);
 /* nay_hash_mix: a bijection of 64 bits that makes sequential integers look random (SplitMix64). */
 NAY_API uint64_t nay_hash_mix(uint64_t x);
 
-/* nay_hash_siphash: SipHash-c-d of bytes under a 16-byte key; the reference vectors are of 2-4. */
-NAY_API uint64_t nay_hash_siphash(const uint8_t key[16], const void *bytes, size_t len, unsigned c,
-                                  unsigned d);
-
 /*
  * Further values of nay_hash_kind: the hashes of other systems' layouts, which native families do
  * not take.
@@ -211,17 +193,7 @@ NAY_API uint64_t nay_hash_siphash(const uint8_t key[16], const void *bytes, size
 #define NAY_HASH_MURMUR32X2 ((nay_hash_kind)82)
 #define NAY_HASH_MURMUR3_S8 ((nay_hash_kind)88)
 
-/* ---- packed keys, prefetching ---------------------------------------------------------------- */
-
-/*
- * Keys one after the other in one buffer, as columns of a table are: key i is
- * bytes[offsets[i], offsets[i + 1]), so there are n + 1 offsets, which never descend (NAY_EINVAL).
- */
-NAY_API nay_status nay_filter_add_packed(nay_filter *filter, const void *bytes,
-                                         const size_t *offsets, size_t n, uint64_t *bitmap,
-                                         size_t *taken);
-NAY_API nay_status nay_filter_may_contain_packed(const nay_filter *filter, const void *bytes,
-                                                 const size_t *offsets, size_t n, uint64_t *bitmap);
+/* ---- prefetching ----------------------------------------------------------------------------- */
 
 /*
  * nay_filter_prefetch: prefetches the cache lines that a probe of this hash reads, and returns at

@@ -48,17 +48,12 @@ NAY_API nay_status nay_key_type_parse(const char *name, nay_key_type *type);
 /* ---- values ---------------------------------------------------------------------------------- */
 
 /*
- * nay_key_int: a signed integer of any width; a bool as 0 or 1; a date as days, a timestamp as
- * microseconds since 1970-01-01 UTC, where INT64_MAX is "infinity" and INT64_MIN "-infinity".
+ * nay_key_int: an integer of any width; a bool as 0 or 1; a date as days, a timestamp as
+ * microseconds since 1970-01-01 UTC, where INT64_MAX is "infinity" and INT64_MIN "-infinity". An
+ * unsigned integer above 2^63 - 1 is cast, nay_key_int((int64_t)x, key): its key is that of
+ * x - 2^64. Such a pair collides, which costs a false positive, never a false nay.
  */
 NAY_API void nay_key_int(int64_t value, uint8_t key[8]);
-
-/*
- * nay_key_uint: an unsigned integer of any width. Up to 2^63 - 1 its key is that of nay_key_int;
- * above, that of value - 2^64: such a pair collides, which costs a false positive, never a false
- * nay.
- */
-NAY_API void nay_key_uint(uint64_t value, uint8_t key[8]);
 
 /* nay_key_float: a float or double. -0 becomes +0, and every NaN 0x7ff8000000000000. */
 NAY_API void nay_key_float(double value, uint8_t key[8]);

@@ -38,6 +38,9 @@ nay_status nay__resolve(const nay_params *params, nay_diag *diag, const nay_fami
                         nay_shape *shape, nay_hash_fn *hasher) {
   if (params == NULL) return nay__fail(diag, NAY_EINVAL, "params is NULL", 0);
   nay_kind kind = params->kind == NAY_AUTO ? nay__choose(params) : params->kind;
+  if (kind == NAY_AUTO_STATIC) {
+    return nay__fail(diag, NAY_EINVAL, "kind: NAY_AUTO_STATIC is for plans: take the plan's", 0);
+  }
   const nay_family *found = nay__family_find(kind);
   if (found == NULL) return nay__fail(diag, NAY_EINVAL, "kind is not a family of this library", 0);
   NAY_TRY(nay__hasher_init(params, diag, hasher));
@@ -253,20 +256,6 @@ nay_filter *nay__filter_move(nay_filter *f, nay_mover move, void *ctx) {
   if (to != NULL) f->locks = to;
   to = move(ctx, f);
   return to != NULL ? to : f;
-}
-
-nay_status nay_filter_make_concurrent(nay_filter *f) {
-  if (f == NULL) return NAY_EINVAL;
-  if (f->format != NULL || !filter_may_be_concurrent(f->family)) return NAY_ENOTSUP;
-  uint32_t before = f->flags;
-  f->flags |= NAY_CONCURRENT;
-  nay_status status = filter_make_locks(f);
-  if (status != NAY_OK) {
-    f->flags = before;
-    return status;
-  }
-  filter_bind(f);
-  return NAY_OK;
 }
 
 nay_status nay__filter_writable(const nay_filter *f) {

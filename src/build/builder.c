@@ -23,6 +23,7 @@
 #include "base/abi.h"
 #include "base/compiler.h"
 #include "base/sort.h"
+#include "batch.h"
 #include "build/bulk_strategy.h"
 #include "build/partitioned_add.h"
 #include "build/static_build.h"
@@ -261,6 +262,27 @@ nay_status nay_builder_add(nay_builder *b, const void *key, size_t len) {
     return builder_push(b, hash);
   }
   return builder_add_any(b, key, len);
+}
+
+nay_status nay_builder_add_column(nay_builder *b, const nay_column *column, size_t n,
+                                  size_t *taken) {
+  nay_column full;
+  nay_batch_input in = nay__batch_of_column(&full, n);
+  if (taken != NULL) *taken = 0;
+  if (b == NULL) return NAY_EINVAL;
+  NAY_TRY(nay__column_read(column, n, &full));
+  NAY_TRY(nay__hasher_ready(&b->hasher));
+  if (!nay__batch_all_ok(&in)) return NAY_EINVAL;
+  uint64_t lo[64], hi[64];
+  for (size_t i = 0; i < n; i++) {
+    if (i % 64 == 0) {
+      size_t m = n - i < 64 ? n - i : 64;
+      (void)nay__batch_hash(&b->hasher, nay__kernels_best()->hash, &in, i, m, lo, hi);
+    }
+    NAY_TRY(builder_push(b, (nay_hash){lo[i % 64], hi[i % 64]}));
+    if (taken != NULL) *taken = i + 1;
+  }
+  return NAY_OK;
 }
 
 uint64_t nay_builder_nkeys(const nay_builder *b) {

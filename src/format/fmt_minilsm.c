@@ -70,7 +70,7 @@ static void minilsm_encode(const nay_filter *f, uint8_t *dst) {
 const nay_format nay__format_minilsm = {
     .name = "mini-lsm",
     .about = "the filter block of mini-lsm's SSTables",
-    .has_checksum = true,
+    .traits = NAY_FORMAT_CHECKSUM,
     .named_wrong = "the checksum of mini-lsm holds: not of the layout that is named",
     .family = &nay__family_rotating,
     .hash = NAY_HASH_FARM32,

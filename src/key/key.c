@@ -46,8 +46,6 @@ nay_status nay_key_type_parse(const char *name, nay_key_type *type) {
 
 void nay_key_int(int64_t value, uint8_t key[8]) { nay__store64le(key, (uint64_t)value); }
 
-void nay_key_uint(uint64_t value, uint8_t key[8]) { nay__store64le(key, value); }
-
 void nay_key_float(double value, uint8_t key[8]) {
   uint64_t bits;
   _Static_assert(sizeof bits == sizeof value, "double is binary64");

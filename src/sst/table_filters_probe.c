@@ -50,7 +50,7 @@ static bool probe_filter(probe *p, const uint8_t *bytes, size_t filter_len) {
   const nay_table_filters *t = p->t;
   nay_view view;
   if (t->policy != NULL) {
-    bool maybe = t->policy->may_match(t->policy, p->key, p->probe_len, bytes, filter_len);
+    bool maybe = t->policy->may_contain(t->policy->ctx, p->key, p->probe_len, bytes, filter_len);
     return probe_tell(p, bytes, NULL, false, maybe);
   }
   if (t->format == NULL ||

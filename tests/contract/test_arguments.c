@@ -371,7 +371,6 @@ static void null_wholes(nay_filter *f) {
   uint8_t key[16] = {0};
   assert_status(nay_filter_copy(NULL, NULL, &out), NAY_EINVAL);
   assert_status(nay_filter_copy(f, NULL, NULL), NAY_EINVAL);
-  assert_status(nay_filter_make_concurrent(NULL), NAY_EINVAL);
   assert_status(nay_filter_clear(NULL), NAY_EINVAL);
   assert_status(nay_filter_merge(NULL, f, 1.0), NAY_EINVAL);
   assert_status(nay_filter_merge(f, NULL, 1.0), NAY_EINVAL);

@@ -85,8 +85,9 @@ static void ask(const nay_filter *f, questions *q) {
   assert_agrees(q, q->other, "many");
   assert_ok(nay_filter_may_contain_hash_many(f, q->lo, NULL, q->n, q->other));
   assert_agrees(q, q->other, "hash_many");
-  assert_ok(nay_filter_may_contain_packed(f, q->bytes, q->offsets, q->n, q->other));
-  assert_agrees(q, q->other, "packed");
+  nay_column column = column_of(q->bytes, q->offsets, q->n);
+  assert_ok(nay_filter_may_contain_column(f, &column, q->n, q->other));
+  assert_agrees(q, q->other, "column");
 }
 
 static size_t count_maybes(const questions *q) {
@@ -183,7 +184,9 @@ static void form_copied(subject *s, const nay_filter *f) {
   nay_filter *copy;
   assert_ok(nay_filter_copy(f, NULL, &copy));
   assert_answers(s, copy, "copied");
-  if (nay_filter_make_concurrent(copy) == NAY_OK) assert_answers(s, copy, "made concurrent");
+  nay_filter_free(copy);
+  copy = concurrent_twin(f);
+  if (copy != NULL) assert_answers(s, copy, "concurrent");
   nay_filter_free(copy);
 }
 

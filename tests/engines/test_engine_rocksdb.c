@@ -24,7 +24,7 @@ static nay_filter *ours(const char *name, double bits, const uint8_t *const *key
   nay_params p = {sizeof p, .bits_per_key = bits};
   nay_builder *b;
   nay_filter *f;
-  assert_ok(nay_format_builder(nay_format_find(name), &p, NULL, NULL, &b));
+  assert_ok(nay_format_builder_new(nay_format_find(name), &p, NULL, NULL, &b));
   for (size_t i = 0; i < n; i++) assert_ok(nay_builder_add(b, keys[i], lens[i]));
   assert_ok(nay_builder_finish(b, NULL, &f));
   nay_builder_free(b);

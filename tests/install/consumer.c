@@ -97,7 +97,7 @@ static void show_formats(void) {
     nay_plan plan = {.size = sizeof plan};
     nay_builder *builder;
     if (nay_format_plan(format, &p, NULL, &plan) != NAY_OK) continue;
-    if (nay_format_builder(format, &p, NULL, NULL, &builder) != NAY_OK) continue;
+    if (nay_format_builder_new(format, &p, NULL, NULL, &builder) != NAY_OK) continue;
     show(nay_format_name(format), format, &plan, builder);
   }
 }

@@ -57,10 +57,6 @@ static nay_status out_explain(void *o) {
 }
 static nay_status out_leveldb(void *o) { return nay_policy_leveldb(10, o); }
 static nay_status out_small(void *o) { return nay_policy_small(10, o); }
-static nay_status out_filter(void *o) {
-  nay_params p = {sizeof p, .fpr = 0.01};
-  return nay_policy_filter(&p, o);
-}
 static nay_status out_fixed(void *o) { return nay_sst_prefix_fixed(4, o); }
 static nay_status out_delimiter(void *o) { return nay_sst_prefix_delimiter('/', o); }
 static nay_status out_reverse(void *o) { return nay_sst_comparator_reverse(o); }
@@ -131,7 +127,6 @@ static const output outputs[] = {
     {"nay_explanation", sizeof(nay_explanation), out_explain},
     {"nay_policy, LevelDB's", sizeof(nay_policy), out_leveldb},
     {"nay_policy, small", sizeof(nay_policy), out_small},
-    {"nay_policy, native", sizeof(nay_policy), out_filter},
     {"nay_sst_prefix, fixed", sizeof(nay_sst_prefix), out_fixed},
     {"nay_sst_prefix, delimiter", sizeof(nay_sst_prefix), out_delimiter},
     {"nay_sst_comparator, reverse", sizeof(nay_sst_comparator), out_reverse},
@@ -195,10 +190,6 @@ static nay_status in_plan(const void *o, nay_diag *diag) {
   nay_plan plan = {.size = sizeof plan};
   return nay_params_plan(o, diag, &plan);
 }
-static nay_status in_choose(const void *o, nay_diag *diag) {
-  nay_kind kind;
-  return nay_params_choose_static(o, diag, &kind);
-}
 static nay_status in_new(const void *o, nay_diag *diag) {
   nay_filter *f = NULL;
   nay_status status = nay_filter_new(o, NULL, diag, &f);
@@ -226,14 +217,9 @@ static nay_status in_format_new(const void *o, nay_diag *diag) {
 }
 static nay_status in_format_builder(const void *o, nay_diag *diag) {
   nay_builder *b;
-  nay_status status = nay_format_builder(nay_format_find("leveldb"), o, NULL, diag, &b);
+  nay_status status = nay_format_builder_new(nay_format_find("leveldb"), o, NULL, diag, &b);
   if (status == NAY_OK) nay_builder_free(b);
   return status;
-}
-static nay_status in_policy_params(const void *o, nay_diag *diag) {
-  nay_policy policy = {.size = sizeof policy};
-  (void)diag;
-  return nay_policy_filter(o, &policy);
 }
 
 static nay_status in_write(const void *o, nay_diag *diag) {
@@ -487,14 +473,12 @@ static nay_status in_table_filters(const void *o, nay_diag *diag) {
 
 static const input inputs[] = {
     INPUT(nay_params, fill_params, in_plan),
-    INPUT(nay_params, fill_params, in_choose),
     INPUT(nay_params, fill_params, in_new),
     INPUT(nay_params, fill_params, in_build),
     INPUT(nay_params, fill_params, in_builder),
     INPUT(nay_params, fill_format, in_format_plan),
     INPUT(nay_params, fill_format, in_format_new),
     INPUT(nay_params, fill_format, in_format_builder),
-    INPUT_WITHOUT_DIAG(nay_params, fill_native, in_policy_params),
     INPUT(nay_params, fill_native, in_write_params),
     INPUT(nay_sst_write_options, fill_nothing, in_write),
     INPUT(nay_sst_write_options, fill_nothing, in_compact_write),

@@ -84,7 +84,7 @@ static void check_rebuilt(const vector *v) {
     assert_ok(nay_filter_add(f, key, member(v, i, key), NULL));
   }
   golden_assert_encodes(f, v->bytes.at, v->bytes.len);
-  assert_ok(nay_format_builder(v->format, &p, NULL, NULL, &b));
+  assert_ok(nay_format_builder_new(v->format, &p, NULL, NULL, &b));
   for (uint64_t i = 0; i < v->n; i++) assert_ok(nay_builder_add(b, key, member(v, i, key)));
   assert_ok(nay_builder_finish(b, NULL, &f));
   nay_builder_free(b);
@@ -110,12 +110,12 @@ static void check_vector(const vector *v) {
   nay_view view;
   nay_stats stats = {.size = sizeof stats};
   assert_ok(nay_format_decode(v->format, v->bytes.at, v->bytes.len, 0, NULL, NULL, &f));
-  assert_ptr_equal(nay_format_of(f), v->format);
+  assert_ptr_equal(nay_filter_format(f), v->format);
   assert_ok(nay_filter_stats(f, &stats));
   assert_int_equal(stats.nbits, v->nbits);
   assert_int_equal(stats.k, v->k);
   assert_int_equal(stats.nkeys, 0);
-  assert_null(nay_format_caveat(f));
+  assert_null(nay_filter_caveat(f));
   check_answers(v, f);
   assert_ok(nay_format_view(v->format, v->bytes.at, v->bytes.len, 0, NULL, &view));
   check_answers(v, nay_view_filter(&view));
@@ -277,7 +277,7 @@ static void a_file_of_no_bytes_is_maybe(void **state) {
   assert_true(nay_filter_may_contain(f, "a", 1));
   assert_ok(nay_filter_stats(f, &stats));
   assert_true(stats.fpr_now == 1);
-  assert_non_null(nay_format_caveat(f));
+  assert_non_null(nay_filter_caveat(f));
   assert_ok(nay_filter_plan(f, 0, NULL, &plan));
   assert_true(plan.nkeys == 0 && plan.nbits == 0);
   assert_status(nay_filter_add(f, "a", 1, NULL), NAY_EFULL);

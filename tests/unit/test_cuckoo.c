@@ -496,7 +496,6 @@ static void bad_params_are_named(void **state) {
   assert_status(nay_filter_fold(f, 1), NAY_ENOTSUP);
   assert_status(nay_filter_intersect(f, g), NAY_ENOTSUP);
   assert_status(nay_filter_advance(f, 1), NAY_ENOTSUP);
-  assert_status(nay_filter_make_concurrent(f), NAY_ENOTSUP);
   nay_filter_free(f);
   nay_filter_free(g);
 }

@@ -9,7 +9,6 @@
 #include <grp.h>
 #include <limits.h>
 #include <signal.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "nay_file.h"
@@ -254,69 +253,6 @@ static void groups(void **state) {
   replaced_as(9999, 06755, 0755, 1234);
 }
 
-/* ---- whole files ---- */
-
-static void whole_files(void **state) {
-  (void)state;
-  const char *path = directory_at(&dir, "whole");
-  nay_diag diag = {.what = NULL};
-  void *bytes = NULL;
-  size_t len = 99;
-  assert_ok(nay_file_write(path, 0, "a\0b", 3, &diag));
-  assert_ok(nay_file_read(path, 3, NULL, &diag, &bytes, &len));
-  assert_int_equal(len, 3);
-  assert_memory_equal(bytes, "a\0b", 4); /* and a 0 */
-  free(bytes);
-  assert_status(nay_file_read(path, 2, NULL, &diag, &bytes, &len), NAY_EFULL);
-  assert_ok(nay_file_write(path, NAY_FILE_PRIVATE, NULL, 0, &diag));
-  assert_ok(nay_file_read(path, 0, NULL, &diag, &bytes, &len));
-  assert_int_equal(len, 0);
-  free(bytes);
-  assert_status(nay_file_write(path, 0, NULL, 1, &diag), NAY_EINVAL);
-  assert_status(nay_file_write(path, 0x80, "a", 1, &diag), NAY_EINVAL);
-  assert_status(nay_file_write(NULL, 0, "a", 1, &diag), NAY_EINVAL);
-  assert_status(nay_file_read(NULL, 1, NULL, &diag, &bytes, &len), NAY_EINVAL);
-  assert_status(nay_file_read(path, 1, NULL, &diag, NULL, &len), NAY_EINVAL);
-  assert_status(nay_file_read(directory_at(&dir, "none"), 1, NULL, &diag, &bytes, &len), NAY_EIO);
-  assert_int_equal(diag.os_error, ENOENT);
-  assert_status(nay_file_read(dir.path, SIZE_MAX, NULL, &diag, &bytes, &len), NAY_EIO);
-  assert_int_equal(diag.os_error, EISDIR);
-  assert_int_equal(unlink(path), 0);
-  assert_int_equal(mkfifo(path, 0666), 0); /* nobody waits for its writer */
-  assert_status(nay_file_read(path, SIZE_MAX, NULL, &diag, &bytes, &len), NAY_EIO);
-  assert_int_equal(diag.os_error, EINVAL);
-  assert_int_equal(unlink(path), 0);
-}
-
-/* All of a record, or nothing: the limit of a file's size is met in the middle of it. */
-static void appends_are_whole(void **state) {
-  (void)state;
-  const char *path = directory_at(&dir, "log");
-  nay_diag diag = {.what = NULL};
-  uint64_t length = 0;
-  pid_t child = fork();
-  if (child == 0) {
-    signal(SIGXFSZ, SIG_IGN);
-    setrlimit(RLIMIT_FSIZE, &(struct rlimit){10, 10});
-    int fd = open(path, O_WRONLY | O_APPEND | O_CREAT, 0666);
-    bool right = nay_file_append(fd, "12345678", 8, true, &length, &diag) == NAY_OK && length == 8;
-    right &= nay_file_append(fd, "1234", 4, false, &length, &diag) == NAY_EIO && length == 8;
-    right &= diag.os_error == EFBIG;
-    right &= nay_file_append(fd, "90", 2, false, &length, &diag) == NAY_OK && length == 10;
-    right &= nay_file_append(fd, NULL, 0, true, &length, &diag) == NAY_OK && length == 10;
-    _exit(right ? 0 : 1);
-  }
-  int status;
-  assert_int_equal(waitpid(child, &status, 0), child);
-  assert_int_equal(status, 0);
-  assert_true(directory_holds(path, "1234567890", 10));
-  assert_status(nay_file_append(-1, "a", 1, false, &length, &diag), NAY_EIO);
-  assert_non_null(strstr(diag.what, "nor cut it back"));
-  assert_status(nay_file_append(1, NULL, 1, false, &length, &diag), NAY_EINVAL);
-  assert_status(nay_file_append(1, "a", 1, false, NULL, &diag), NAY_EINVAL);
-  assert_int_equal(unlink(path), 0);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(one_at_a_time),
@@ -327,8 +263,6 @@ int main(void) {
       cmocka_unit_test(failures_of_the_producer),
       cmocka_unit_test(private_files),
       cmocka_unit_test(groups),
-      cmocka_unit_test(whole_files),
-      cmocka_unit_test(appends_are_whole),
   };
   return cmocka_run_group_tests_name("file_lock", tests, start, end);
 }

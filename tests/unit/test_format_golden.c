@@ -12,7 +12,7 @@ static void check_bytes(const nay_format *format, golden_key make, uint64_t n, u
   golden_assert_encodes(golden_by_builder(format, make, n, b), bytes, len);
   nay_filter *f, *copy;
   assert_ok(nay_format_decode(format, bytes, len, 0, NULL, NULL, &f));
-  assert_ptr_equal(nay_format_of(f), format);
+  assert_ptr_equal(nay_filter_format(f), format);
   assert_ok(nay_filter_copy(f, NULL, &copy));
   golden_assert_encodes(f, bytes, len);
   golden_assert_encodes(copy, bytes, len);

@@ -382,7 +382,7 @@ static void no_memory(void **state) {
   nay_allocator allocator = flaky_allocator(&memory);
   nay_diag diag = {.offset = 1, .os_error = 1};
   nay_builder *builder = NULL;
-  assert_status(nay_format_builder(format, &p, &allocator, &diag, &builder), NAY_ENOMEM);
+  assert_status(nay_format_builder_new(format, &p, &allocator, &diag, &builder), NAY_ENOMEM);
   assert_string_equal(diag.what, "no memory for a builder");
   free(b.at);
 }

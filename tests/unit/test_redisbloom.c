@@ -87,9 +87,9 @@ static void a_dump_is_recognised_and_a_scan_is_not(void **state) {
     assert_ptr_equal(nay_format_recognise(dump.at, dump.len), format_of(names[i], true));
     assert_null(nay_format_recognise(dump.at, 9));
     assert_null(nay_format_recognise(scan.at, scan.len));
-    assert_true(nay_format_has_magic(format_of(names[i], true)));
-    assert_true(nay_format_has_checksum(format_of(names[i], true)));
-    assert_false(nay_format_has_magic(format_of(names[i], false)));
+    assert_true((nay_format_traits(format_of(names[i], true)) & NAY_FORMAT_MAGIC) != 0);
+    assert_true((nay_format_traits(format_of(names[i], true)) & NAY_FORMAT_CHECKSUM) != 0);
+    assert_false((nay_format_traits(format_of(names[i], false)) & NAY_FORMAT_MAGIC) != 0);
     free(scan.at);
     free(dump.at);
   }
@@ -221,7 +221,7 @@ static void cuckoo_filters_are_not_made_here(void **state) {
     assert_status(nay_format_plan(format, &p, &diag, &plan), NAY_ENOTSUP);
     assert_non_null(diag.what);
     assert_status(nay_format_new(format, &p, NULL, NULL, &f), NAY_ENOTSUP);
-    assert_status(nay_format_builder(format, &p, NULL, NULL, &b), NAY_ENOTSUP);
+    assert_status(nay_format_builder_new(format, &p, NULL, NULL, &b), NAY_ENOTSUP);
   }
 }
 
@@ -266,7 +266,7 @@ static void a_builder_counts(void **state) {
   nay_builder *b;
   nay_filter *f;
   uint8_t key[GOLDEN_KEY_MAX];
-  assert_ok(nay_format_builder(format_of("bf", true), &p, NULL, NULL, &b));
+  assert_ok(nay_format_builder_new(format_of("bf", true), &p, NULL, NULL, &b));
   for (uint64_t i = 0; i < 1000; i++) assert_ok(nay_builder_add(b, key, item_key(i, key)));
   assert_ok(nay_builder_finish(b, NULL, &f));
   nay_builder_free(b);

@@ -169,7 +169,7 @@ static void repeats_beside_each_other_are_dropped(void **state) {
   nay_builder *b;
   nay_filter *f;
   uint8_t key[GOLDEN_KEY_MAX];
-  assert_ok(nay_format_builder(format, &p, NULL, NULL, &b));
+  assert_ok(nay_format_builder_new(format, &p, NULL, NULL, &b));
   for (uint64_t i = 0; i < 6000; i++) assert_ok(nay_builder_add(b, key, golden_twice(i, key)));
   assert_int_equal(nay_builder_nkeys(b), 3000);
   assert_ok(nay_builder_finish(b, NULL, &f));
@@ -236,7 +236,7 @@ static void small_ribbons_are_blooms(void **state) {
   nay_filter *f = golden_by_builder(ribbon, golden_str, 50, 10);
   uint8_t bytes[256];
   size_t written;
-  assert_ptr_equal(nay_format_of(f), bloom);
+  assert_ptr_equal(nay_filter_format(f), bloom);
   assert_ok(nay_format_encode(ribbon, f, bytes, sizeof bytes, &written));
   assert_int_equal(written, 69);
   assert_status(nay_format_encode(nay_format_find("leveldb"), f, bytes, sizeof bytes, &written),
@@ -332,7 +332,7 @@ static void no_memory(void **state) {
     nay_builder *b;
     nay_filter *f = NULL;
     uint8_t key[GOLDEN_KEY_MAX];
-    assert_ok(nay_format_builder(format, &p, &allocator, NULL, &b));
+    assert_ok(nay_format_builder_new(format, &p, &allocator, NULL, &b));
     for (uint64_t i = 0; i < 2000; i++) assert_ok(nay_builder_add(b, key, golden_str(i, key)));
     memory.calls = 0;
     memory.fail_at = call - 1;

@@ -339,7 +339,6 @@ static void bad_params_are_named(void **state) {
   }
   nay_filter *f = make_scalable(100);
   uint64_t count;
-  assert_status(nay_filter_make_concurrent(f), NAY_ENOTSUP);
   assert_status(nay_filter_remove_hash(f, hash_of(1)), NAY_ENOTSUP);
   assert_status(nay_filter_count_hash(f, hash_of(1), &count), NAY_ENOTSUP);
   assert_status(nay_filter_advance(f, 1), NAY_ENOTSUP);

@@ -187,7 +187,7 @@ test('parameters: unknown ones, wrong types, out of range', () => {
   }
   for (const bad of [null, undefined, 7, 'x']) fails('EINVAL', () => Filter.plan(bad));
   assert.equal(Filter.plan({ nkeys: 10, fpr: 0.01, kind: undefined }).nkeys, 10);
-  assert.equal(Filter.chooseStatic({ nkeys: 1e6, fpr: 0.01 }), 'ribbon');
+  assert.equal(Filter.plan({ kind: 'auto-static', nkeys: 1e6, fpr: 0.01 }).kind, 'ribbon');
 });
 
 test('messages name fields as they are called here', () => {

@@ -77,7 +77,7 @@ static const nayw_field layout_overlap[] = {F(NUMBER, size),
 
 #define F(type, field) NAYW_FIELD(type, nay_explain_step, field)
 static const nayw_field layout_step[] = {F(NUMBER, size),
-                                         F(NUMBER, kind),
+                                         {"kind", offsetof(nay_explain_step, name), NAYW_TEXT},
                                          F(BOOL, ok),
                                          F(NUMBER, group),
                                          F(NUMBER, level),

@@ -4,7 +4,6 @@ import { Handle, OWN, bytesOf, liveOf } from './memory.js';
 import { word } from './struct.js';
 
 const TRAITS = { add: 1, remove: 2, merge: 4, intersect: 8, fold: 16, count: 32, grow: 64, expire: 128 };
-const STEP_KINDS = ['', 'bit', 'fingerprint', 'slot', 'xor', 'column', 'constant'];
 
 /*
  * A batch of hashes in the module's memory: room for n of them, `hi` where the layout needs two words.
@@ -181,14 +180,6 @@ function makeFilter(m, structs, keys) {
         m.u32[m.diag >>> 2] = 0;
         m.check(x.nay_params_plan(p, m.diag, plan), m.diag);
       }));
-    }
-
-    static chooseStatic(params) {
-      return structs.input('params', params, (p) => {
-        m.u32[m.diag >>> 2] = 0;
-        m.check(x.nay_params_choose_static(p, m.diag, m.cell), m.diag);
-        return structs.names.kindName(m.number(m.cell));
-      });
     }
 
     static create(params) {
@@ -414,9 +405,7 @@ function makeFilter(m, structs, keys) {
       why.steps = [];
       const nbytes = structs.nbytes('step');
       for (let i = 0, at = x.nayw_explain_steps() >>> 0; i < x.nayw_explain_nsteps(); i++, at += nbytes) {
-        const step = structs.read('step', at);
-        step.kind = STEP_KINDS[step.kind] ?? 'unknown';
-        why.steps.push(step);
+        why.steps.push(structs.read('step', at));
       }
       delete why.payload;
       return why;

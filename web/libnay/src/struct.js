@@ -135,7 +135,7 @@ class Structs {
 class Names {
   constructor(memory) {
     this.memory = memory;
-    this.kinds = new Map([['auto', 0]]);
+    this.kinds = new Map([['auto', 0], ['auto-static', 256]]);
     for (let kind = 1; kind < 32; kind++) {
       const name = memory.text(memory.x.nay_kind_name(kind));
       if (name !== null) this.kinds.set(name, kind);
