@@ -160,6 +160,12 @@ filter_file filterfile_try(const char *path, const options *o) {
     if (file.status == NAY_OK)
       file.format = nay_filter_format(file.filter); /* of RocksDB's: which */
   }
+  if (file.status == NAY_OK && nay_filter_kind(file.filter) == NAY_MAP) {
+    nay_filter_free(file.filter);
+    file.filter = NULL;
+    file.status = NAY_EFORMAT;
+    diag = (nay_diag){.what = "a static map, not a filter"};
+  }
   if (file.status != NAY_OK && file.why[0] == '\0') {
     diag_text(file.status, &diag, file.why);
     if (regular && file.nbytes != 0) filter_hint_table(&file, path);

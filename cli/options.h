@@ -321,6 +321,10 @@ bool option_repeats(const option_row *row);
  */
 const nay_format *options_layout(const options *o, size_t i);
 
+/* is_filter_kind: a family of filters; static maps have a command of their own. auto is one, too.
+ */
+bool is_filter_kind(nay_kind kind);
+
 /* kind_names and format_names: those of this library, ended by NULL. */
 void kind_names(const char *list[OPTION_VALUES]);
 void format_names(const char *list[OPTION_VALUES]);

@@ -155,6 +155,7 @@ typedef enum nay_kind {
   NAY_XOR = 7,          /* static: the classic xor filter */
   NAY_FUSE = 8,         /* static: fastest probe for big lists */
   NAY_RIBBON = 9,       /* static: fewest bits */
+  NAY_MAP = 12,         /* static: a value for each key, see nay_map.h */
   NAY_AUTO_STATIC = 256 /* nay_params_plan alone: let it choose among the static families */
 } nay_kind;
 
@@ -204,6 +205,10 @@ typedef struct nay_params {
   /* builds from many keys: static families, bloom, blocked, counting */
   uint32_t threads;      /* threads that build, at most 256; 0: only the caller's */
   const char *spill_dir; /* NAY_LOW_MEMORY in a builder: directory of its file; NULL: /tmp */
+  /* maps */
+  uint32_t value_bits; /* 1 to 64; 0: as many as the largest value needs */
+  uint32_t check_bits; /* 0: a key outside the set gets an arbitrary value; else it is absent, with
+                          an error rate of 2^-check_bits. value_bits + check_bits <= 64 */
 } nay_params;
 
 /* nay_plan: what a filter will be. Computed, not measured; `fpr` is exact for the family. */
@@ -378,6 +383,7 @@ typedef struct nay_stats {
   uint64_t nstuck;   /* counting: counters that removal will not change any more */
   uint64_t nrefused; /* removals of keys that tested nay, through this handle */
   uint64_t clock;    /* window by ticks: the last nay_filter_advance; else 0 */
+  uint32_t value_bits, check_bits; /* maps; else 0 */
 } nay_stats;
 
 /* nay_filter_stats: reads the whole payload. NAY_ECORRUPT: a lazily mapped file is damaged. */
@@ -428,7 +434,7 @@ NAY_API nay_status nay_filter_open(const char *path, const nay_allocator *alloca
  * kills the process (SIGBUS): map only files that are replaced, as nay_filter_save does.
  */
 #define NAY_MMAP_LAZY 0x01u
-NAY_API nay_status nay_filter_mmap(const char *path, unsigned flags, const nay_allocator *allocator,
+NAY_API nay_status nay_filter_mmap(const char *path, uint32_t flags, const nay_allocator *allocator,
                                    nay_diag *diag, nay_filter **filter);
 
 /* ---- builder --------------------------------------------------------------------------------- */

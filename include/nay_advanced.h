@@ -23,6 +23,7 @@ extern "C" {
 #define NAY_CAN_COUNT 0x20u
 #define NAY_CAN_GROW 0x40u
 #define NAY_CAN_EXPIRE 0x80u
+#define NAY_CAN_GET 0x100u /* a static map: values, see nay_map.h */
 NAY_API unsigned nay_kind_traits(nay_kind kind);
 
 /* nay_kind_parse: the inverse of nay_kind_name; "auto" is NAY_AUTO. NAY_EINVAL: no such name. */

@@ -23,17 +23,6 @@ static void ribbon_explain_columns(const nay_burr *b, const nay_burr_place *plac
   }
 }
 
-/* The layer that has the key, from 0; x becomes the key's hash in it. */
-static unsigned ribbon_layer_of(const nay_burr *b, uint64_t *x) {
-  nay_burr_layer first = nay__burr_layer(b->nblocks, 0);
-  nay_burr_place place = nay__burr_place_of(&first, *x, nay__burr_seed(b, false));
-  if (first.last || !nay__burr_is_bumped(b->bytes + b->codes_at, &place)) return 0;
-  nay_burr_layer l = nay__burr_bumped(b, x, &place);
-  unsigned i = 1;
-  while (nay__burr_layer(b->nblocks, i).first != l.first) i++;
-  return i;
-}
-
 void nay__ribbon_explain(const nay_filter *f, nay_hash hash, nay_explain_run *run) {
   nay_explanation *what = &run->what;
   if (f->shape.extra == 0) {
@@ -47,7 +36,7 @@ void nay__ribbon_explain(const nay_filter *f, nay_hash hash, nay_explain_run *ru
   what->premix = nay__burr_premix(&b);
   what->word = nay__premix(hash.lo, what->premix);
   uint64_t x = what->word;
-  unsigned layer = ribbon_layer_of(&b, &x);
+  unsigned layer = nay__burr_layer_of(&b, &x);
   nay_burr_layer l = nay__burr_layer(b.nblocks, layer);
   what->shard_seed = nay__burr_seed(&b, l.last);
   nay_burr_place place = nay__burr_place_of(&l, x, (uint32_t)what->shard_seed);

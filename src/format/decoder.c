@@ -64,7 +64,9 @@ static nay_status decoder_length(const nay_decoder *d, const uint8_t *bytes, siz
   if (d->total != 0 || len < NAY_HEADER_LEN - d->len) return NAY_OK;
   if (d->len != 0) memcpy(start, d->memory.at, d->len);
   memcpy(start + d->len, bytes, NAY_HEADER_LEN - d->len);
-  return nay__native_length(start, diag, total);
+  NAY_TRY(nay__native_length(start, diag, total));
+  if (start[NAY_AT_KIND] != NAY_MAP) return NAY_OK;
+  return nay__fail(diag, NAY_EFORMAT, "a static map, not a filter", NAY_AT_KIND);
 }
 
 nay_status nay__decoder_add(nay_decoder *d, const void *bytes, size_t len, nay_diag *diag) {

@@ -318,7 +318,7 @@ typedef struct nay_decoder nay_decoder;
 nay_status nay__decoder_new(const nay_allocator *allocator, nay_decoder **decoder);
 
 /* nay__decoder_add: the next len bytes. A failed call has taken none. NAY_ECORRUPT: more than there
- * should be; otherwise as nay_filter_decode. */
+ * should be; otherwise as nay_filter_decode; NAY_EFORMAT: a static map, too. */
 nay_status nay__decoder_add(nay_decoder *decoder, const void *bytes, size_t len, nay_diag *diag);
 
 /*

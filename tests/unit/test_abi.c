@@ -8,6 +8,7 @@
 #include <fcntl.h>
 
 #include "base/abi.h"
+#include "build/map_build.h"
 #include "nay_compact.h"
 #include "nay_explain.h"
 #include "nay_file.h"
@@ -97,12 +98,12 @@ static nay_status out_compacted(void *o) {
 }
 static nay_status out_found_info(void *o) { return nay_table_filters_describe(found, o); }
 static nay_status out_map(void *o) {
-  nay_map_params p = {sizeof p, .value_bits = 3};
+  nay_params p = {sizeof p, .kind = NAY_MAP, .value_bits = 3};
   uint64_t hashes[] = {1, 2}, values[] = {3, 4};
-  nay_map *map = NULL;
-  assert_ok(nay_map_build(&p, hashes, values, 2, NULL, NULL, &map));
-  nay_status status = nay_map_describe(map, o);
-  nay_map_free(map);
+  nay_filter *map = NULL;
+  assert_ok(nay__map_build_arrays(&p, hashes, values, 2, NULL, NULL, &map));
+  nay_status status = nay_filter_stats(map, o);
+  nay_filter_free(map);
   return status;
 }
 static nay_status lsm_read(void *level, void *sums) {
@@ -143,7 +144,7 @@ static const output outputs[] = {
     {"nay_sst_sink", sizeof(nay_sst_sink), out_sink},
     {"nay_sst_sink of memory", sizeof(nay_sst_sink), out_memory_sink},
     {"nay_sst_compact_stats", sizeof(nay_sst_compact_stats), out_compacted},
-    {"nay_map_stats", sizeof(nay_map_stats), out_map},
+    {"nay_stats, map", sizeof(nay_stats), out_map},
     {"nay_lsm_level", sizeof(nay_lsm_level), out_lsm_level},
     {"nay_lsm_sums", sizeof(nay_lsm_sums), out_lsm_sums},
     {"nay_table_filters_info", sizeof(nay_table_filters_info), out_found_info},
@@ -424,20 +425,20 @@ static nay_status in_newer(const void *o, nay_diag *diag) {
   return status == NAY_ENOTSUP ? NAY_OK : status; /* no operator: the struct was read */
 }
 static void fill_map(void *o) {
-  nay_map_params p = {sizeof p, .value_bits = 3};
+  nay_params p = {sizeof p, .kind = NAY_MAP, .value_bits = 3};
   memcpy(o, &p, sizeof p);
 }
 static nay_status in_map_build(const void *o, nay_diag *diag) {
   uint64_t hash = 1, value = 2;
-  nay_map *map = NULL;
-  nay_status status = nay_map_build(o, &hash, &value, 1, NULL, diag, &map);
-  if (status == NAY_OK) nay_map_free(map);
+  nay_filter *map = NULL;
+  nay_status status = nay__map_build_arrays(o, &hash, &value, 1, NULL, diag, &map);
+  if (status == NAY_OK) nay_filter_free(map);
   return status;
 }
 static nay_status in_map_builder(const void *o, nay_diag *diag) {
-  nay_map_builder *b;
-  nay_status status = nay_map_builder_new(o, NULL, diag, &b);
-  if (status == NAY_OK) nay_map_builder_free(b);
+  nay_builder *b;
+  nay_status status = nay_builder_new(o, NULL, diag, &b);
+  if (status == NAY_OK) nay_builder_free(b);
   return status;
 }
 static void fill_lsm(void *o) {
@@ -506,8 +507,8 @@ static const input inputs[] = {
     INPUT(nay_sst_codec, fill_codec, in_write_codec),
     INPUT(nay_sst_codec, fill_codec, in_read_codec),
     INPUT(nay_table_filters_options, fill_nothing, in_table_filters),
-    INPUT(nay_map_params, fill_map, in_map_build),
-    INPUT(nay_map_params, fill_map, in_map_builder),
+    INPUT(nay_params, fill_map, in_map_build),
+    INPUT(nay_params, fill_map, in_map_builder),
     INPUT(nay_lsm_params, fill_lsm, in_lsm),
     INPUT(nay_sst_foreign_options, fill_foreign, in_foreign),
 };

@@ -172,47 +172,47 @@ static void bad_arguments_are_refused(void **state) {
 
 static void a_map_states_it(void **state) {
   (void)state;
-  nay_map_params p = {.size = sizeof p, .value_bits = 8, .check_bits = 8};
-  nay_map_builder *b;
-  nay_map *map, *all[3];
-  nay_map_view view;
+  nay_params p = {.size = sizeof p, .kind = NAY_MAP, .value_bits = 8, .check_bits = 8};
+  nay_builder *b;
+  nay_filter *map, *all[3];
+  nay_view view;
   uint8_t key[8];
   char path[TEMP_MAX];
-  assert_ok(nay_map_builder_new(&p, NULL, NULL, &b));
+  assert_ok(nay_builder_new(&p, NULL, NULL, &b));
   for (int64_t i = 0; i < 100; i++) {
     nay_key_int(i, key);
-    assert_ok(nay_map_builder_add(b, key, 8, (uint64_t)i));
+    assert_ok(nay_builder_add_value(b, key, 8, (uint64_t)i));
   }
-  assert_ok(nay_map_builder_finish(b, NULL, &map));
-  nay_map_builder_free(b);
-  size_t bare = nay_map_encoded_size(map), len;
-  assert_string_equal(nay_map_key(map), "text");
-  assert_ok(nay_map_set_key(map, "hex"));
-  assert_int_equal(nay_map_encoded_size(map), bare);
-  assert_status(nay_map_set_key(map, "itn"), NAY_EVERSION);
-  assert_ok(nay_map_set_key(map, "int"));
-  uint8_t *bytes = malloc(nay_map_encoded_size(map));
-  assert_ok(nay_map_encode(map, bytes, nay_map_encoded_size(map), &len));
+  assert_ok(nay_builder_finish(b, NULL, &map));
+  nay_builder_free(b);
+  size_t bare = nay_filter_encoded_size(map), len;
+  assert_string_equal(nay_filter_key(map), "text");
+  assert_ok(nay_filter_set_key(map, "hex"));
+  assert_int_equal(nay_filter_encoded_size(map), bare);
+  assert_status(nay_filter_set_key(map, "itn"), NAY_EVERSION);
+  assert_ok(nay_filter_set_key(map, "int"));
+  uint8_t *bytes = malloc(nay_filter_encoded_size(map));
+  assert_ok(nay_filter_encode(map, bytes, nay_filter_encoded_size(map), &len));
   temp_path(path, "map-states");
-  assert_ok(nay_map_save(map, path, NULL));
-  assert_ok(nay_map_open(path, NULL, NULL, &all[0]));
-  assert_ok(nay_map_mmap(path, NAY_MMAP_LAZY, NULL, NULL, &all[1]));
-  assert_ok(nay_map_decode(bytes, len, NULL, NULL, &all[2]));
-  assert_ok(nay_map_view_open(bytes, len, NULL, NULL, &view));
-  assert_string_equal(nay_map_key(nay_map_view_map(&view)), "int");
+  assert_ok(nay_filter_save(map, path, NULL));
+  assert_ok(nay_filter_open(path, NULL, NULL, &all[0]));
+  assert_ok(nay_filter_mmap(path, NAY_MMAP_LAZY, NULL, NULL, &all[1]));
+  assert_ok(nay_filter_decode(bytes, len, NULL, NULL, &all[2]));
+  assert_ok(nay_view_open(bytes, len, NULL, NULL, &view));
+  assert_string_equal(nay_filter_key(nay_view_filter(&view)), "int");
   remove(path);
   for (size_t i = 0; i < 3; i++) {
     uint64_t value = 0;
-    assert_string_equal(nay_map_key(all[i]), "int");
+    assert_string_equal(nay_filter_key(all[i]), "int");
     nay_key_int(42, key);
-    assert_ok(nay_map_get(all[i], key, 8, &value));
+    assert_ok(nay_filter_get(all[i], key, 8, &value));
     assert_int_equal(value, 42);
-    nay_map_free(all[i]);
+    nay_filter_free(all[i]);
   }
-  assert_null(nay_map_key(NULL));
-  assert_status(nay_map_set_key(NULL, "int"), NAY_EINVAL);
+  assert_null(nay_filter_key(NULL));
+  assert_status(nay_filter_set_key(NULL, "int"), NAY_EINVAL);
   free(bytes);
-  nay_map_free(map);
+  nay_filter_free(map);
 }
 
 /* ---- tables ---- */

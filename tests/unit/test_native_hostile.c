@@ -50,9 +50,8 @@ static void header_fields(void **state) {
   expect_field(&bloom, "magic", 0x0a1a0a0d79616e88u, NAY_EFORMAT);
   expect_field(&bloom, "version", 0, NAY_EVERSION);
   expect_field(&bloom, "version", 2, NAY_EVERSION);
-  const uint64_t map = 12; /* known, and no filter */
   for (uint64_t kind = 10; kind < 256; kind++) {
-    expect_field(&bloom, "kind", kind, kind == map ? NAY_EFORMAT : NAY_EVERSION);
+    if (kind != NAY_MAP) expect_field(&bloom, "kind", kind, NAY_EVERSION);
   }
   expect_field(&bloom, "kind", 0, NAY_EVERSION);
   for (uint64_t hash = 3; hash < 256; hash++) expect_field(&bloom, "hash", hash, NAY_EVERSION);

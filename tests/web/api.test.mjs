@@ -377,6 +377,9 @@ test('static maps: values, absent keys, conflicts', () => {
   fails('EINVAL', () => StaticMap.build([['a', 1], ['a', 2]]));
   fails('EINVAL', () => StaticMap.build([['a', 4]], { valueBits: 2 }));
   fails('EFORMAT', () => StaticMap.open(blocked().encode()));
+  fails('EFORMAT', () => Filter.open(map.encode()));
+  fails('ENOTSUP', () => Filter.build(['a'], { kind: 'map' }));
+  assert.ok(!nay.kinds.includes('map'));
 });
 
 test('memory: the limit is ENOMEM, the filter is as it was, and freeing helps', async () => {

@@ -1,7 +1,7 @@
-import { ENOENT, ENOTSUP, optionsOf, refuse } from './error.js';
+import { EFORMAT, ENOENT, ENOTSUP, optionsOf, refuse } from './error.js';
 import { splitType, typedBatch, typedKey } from './keytype.js';
 import { Handle, OWN, bytesOf, liveOf } from './memory.js';
-import { word } from './struct.js';
+import { MAP, word } from './struct.js';
 
 const TRAITS = { add: 1, remove: 2, merge: 4, intersect: 8, fold: 16, count: 32, grow: 64, expire: 128 };
 
@@ -208,7 +208,10 @@ function makeFilter(m, structs, keys) {
       const from = bytesOf(bytes, 'bytes');
       const at = m.copyIn(from);
       try {
-        return new Filter(OWN, m.make((diag, out) => x.nay_filter_decode(at, from.length, 0, diag, out)));
+        const filter = new Filter(OWN, m.make((diag, out) => x.nay_filter_decode(at, from.length, 0, diag, out)));
+        if (x.nay_filter_kind(live(filter)) !== MAP) return filter;
+        filter.free(); // a static map
+        return m.check(EFORMAT);
       } finally {
         m.free(at);
       }

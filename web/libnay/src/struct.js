@@ -6,6 +6,8 @@ import { camel, refuse } from './error.js';
  */
 const FLAGS = { concurrent: 0x01, storeKey: 0x02, unique: 0x08, noVerify: 0x10 };
 const TWO_64 = 1n << 64n;
+/** nay_kind of static maps. */
+const MAP = 12;
 
 /** A number or bigint as 64 bits; never rounded. */
 function word(value, name) {
@@ -159,4 +161,4 @@ class Names {
     return refuse(`hash: no hash '${name}': there are xxh3, siphash13, caller`);
   }
 }
-export { Structs, Names, word };
+export { MAP, Structs, Names, word };
