@@ -15,7 +15,7 @@ static const char *described_name(const char *path) {
 
 /* Keys are read as the file states. */
 static void described_adopt(key_style *style, const char *path, const char *stated) {
-  nay_key_description how;
+  nay_key_description how = {.size = sizeof how};
   nay_diag diag = {.what = NULL};
   if (nay_key_description_parse(stated, &diag, &how) != NAY_OK) {
     die(EXIT_TROUBLE, "%s: its keys are of type %s: %s", described_name(path), stated, diag.what);

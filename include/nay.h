@@ -36,8 +36,8 @@
  * absurd, in which a field unknown to this library is not 0, or which has an unknown flag, is
  * NAY_EINVAL. An output is never written past its size; what the caller has beyond the library's
  * fields becomes 0. Enums may get further values, nay_diag and nay_allocator use their reserved
- * words; nay_hash, the size of nay_view, and the numbers of statuses, kinds and hashes never
- * change. Of an object no byte is public.
+ * words; nay_hash and the numbers of statuses, kinds and hashes never change. Of an object no byte
+ * is public.
  */
 #ifndef NAY_H
 #define NAY_H
@@ -94,7 +94,7 @@ typedef enum nay_status {
 /* nay_status_text: one line for people; "unknown status" for other numbers. */
 NAY_API const char *nay_status_text(nay_status status);
 
-/* nay_status_name: "NAY_EINVAL" and so on, for logs. */
+/* nay_status_name: "NAY_EINVAL" and so on, for logs; NULL for other numbers. */
 NAY_API const char *nay_status_name(nay_status status);
 
 /*
@@ -251,9 +251,10 @@ typedef struct nay_filter nay_filter;
 NAY_API nay_status nay_filter_new(const nay_params *params, const nay_allocator *allocator,
                                   nay_diag *diag, nay_filter **filter);
 
-/* nay_filter_copy: an independent copy, owned and writable even if the original is mapped. */
+/* nay_filter_copy: an independent copy, owned and writable even if the original is mapped.
+ * NAY_ENOMEM; NAY_ECORRUPT: a lazily mapped file is damaged. */
 NAY_API nay_status nay_filter_copy(const nay_filter *filter, const nay_allocator *allocator,
-                                   nay_filter **copy);
+                                   nay_diag *diag, nay_filter **copy);
 
 /* nay_filter_free: NULL is fine. */
 NAY_API void nay_filter_free(nay_filter *filter);
@@ -353,7 +354,8 @@ static inline size_t nay_bitmap_count(const uint64_t *bitmap, size_t n) {
  * seed, or no common size. NAY_EFULL: above max_fpr. NAY_ENOTSUP: the family cannot merge, or dst
  * is read-only.
  */
-NAY_API nay_status nay_filter_merge(nay_filter *dst, const nay_filter *src, double max_fpr);
+NAY_API nay_status nay_filter_merge(nay_filter *dst, const nay_filter *src, double max_fpr,
+                                    nay_diag *diag);
 
 /* nay_stats: the state of a filter. Rates and counts are estimates from the bits themselves. */
 typedef struct nay_stats {

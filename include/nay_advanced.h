@@ -24,7 +24,7 @@ extern "C" {
 #define NAY_CAN_GROW 0x40u
 #define NAY_CAN_EXPIRE 0x80u
 #define NAY_CAN_GET 0x100u /* a static map: values, see nay_map.h */
-NAY_API unsigned nay_kind_traits(nay_kind kind);
+NAY_API uint32_t nay_kind_traits(nay_kind kind);
 
 /* nay_kind_parse: the inverse of nay_kind_name; "auto" is NAY_AUTO. NAY_EINVAL: no such name. */
 NAY_API nay_status nay_kind_parse(const char *name, nay_kind *kind);
@@ -96,7 +96,7 @@ NAY_API nay_status nay_hasher_hash_many(const nay_hasher *hasher, const void *co
  * key. */
 NAY_API bool nay_hasher_same(const nay_hasher *a, const nay_hasher *b);
 
-/* nay_hash_name: "xxh3", "siphash13", "caller", ...; "unknown" for other numbers. */
+/* nay_hash_name: "xxh3", "siphash13", "caller", ...; NULL for other numbers. */
 NAY_API const char *nay_hash_name(nay_hash_kind kind);
 
 /* nay_filter_add_hash: nay_filter_add of a hash. */
@@ -210,7 +210,7 @@ NAY_API void nay_filter_prefetch(const nay_filter *filter, nay_hash hash);
  * the result is not what building the intersection would give and its rate is not known: it is
  * marked as derived (nay_stats), for ever. Same sizes only.
  */
-NAY_API nay_status nay_filter_intersect(nay_filter *dst, const nay_filter *src);
+NAY_API nay_status nay_filter_intersect(nay_filter *dst, const nay_filter *src, nay_diag *diag);
 
 /*
  * nay_filter_fold: shrinks by an integer factor without the keys: the bytes are exactly those of a
@@ -219,7 +219,7 @@ NAY_API nay_status nay_filter_intersect(nay_filter *dst, const nay_filter *src);
  * finished, also with factor 1: it does not grow again, and adding a key that tests nay returns
  * NAY_EFULL.
  */
-NAY_API nay_status nay_filter_fold(nay_filter *filter, uint64_t factor);
+NAY_API nay_status nay_filter_fold(nay_filter *filter, uint64_t factor, nay_diag *diag);
 
 /*
  * nay_filter_fold_factor: the largest factor by which nay_filter_fold keeps the rate, with the keys
@@ -236,7 +236,7 @@ NAY_API nay_status nay_filter_fold_factor(const nay_filter *filter, double max_f
  * already, or read-only. NAY_EINVAL: too few bytes for one column. More bytes than there are change
  * nothing.
  */
-NAY_API nay_status nay_filter_shrink(nay_filter *filter, uint64_t nbytes);
+NAY_API nay_status nay_filter_shrink(nay_filter *filter, uint64_t nbytes, nay_diag *diag);
 
 /* nay_overlap: estimated sizes of the union and intersection of two sets, from their filters. When
  * the union is saturated (see nay_stats), the numbers of keys are lower bounds, and the
@@ -250,7 +250,7 @@ typedef struct nay_overlap {
 } nay_overlap;
 
 /* nay_filter_overlap: NAY_EMISMATCH when the filters could not be merged at equal size. */
-NAY_API nay_status nay_filter_overlap(const nay_filter *a, const nay_filter *b,
+NAY_API nay_status nay_filter_overlap(const nay_filter *a, const nay_filter *b, nay_diag *diag,
                                       nay_overlap *overlap);
 
 /* nay_filter_nbytes: the memory that a filter has asked its allocator for, in all. Reads no key. */
@@ -279,10 +279,12 @@ NAY_API nay_status nay_filter_encode_stream(const nay_filter *filter, nay_sink s
 /*
  * nay_view: a filter over bytes that stay where they are; nothing is allocated and nothing needs to
  * be freed. For engines that hand over a filter with each call. The bytes need no alignment and
- * must outlive the view. key is the SipHash key or NULL.
+ * must outlive the view. key is the SipHash key or NULL. Set size to sizeof. NAY_EINVAL: it is none
+ * that a view ever had. NAY_ENOTSUP: a later library needs a larger one: decode the bytes instead.
  */
 typedef struct nay_view {
-  uint64_t opaque[64];
+  size_t size; /* sizeof the struct: see ABI */
+  uint64_t opaque[63];
 } nay_view;
 
 NAY_API nay_status nay_view_open(const void *bytes, size_t len, const uint8_t *key, nay_diag *diag,

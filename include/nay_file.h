@@ -1,8 +1,8 @@
 /*
  * nay_file.h - files that several processes read and change: replace one atomically, lock one.
  *
- *   nay_filelock lock;
- *   nay_file_lock("f.nay", 0, &lock, NULL);           // others that lock it wait
+ *   nay_filelock lock = {.size = sizeof lock};
+ *   nay_file_lock("f.nay", 0, NULL, &lock);           // others that lock it wait
  *   nay_filter_open("f.nay", NULL, NULL, &f);         // read, modify ...
  *   nay_filter_save(f, "f.nay", NULL);                // ... and replace: readers see old or new
  *   nay_file_unlock(&lock);
@@ -48,8 +48,9 @@ typedef nay_status (*nay_producer)(void *ctx, nay_sink sink, void *sink_ctx);
 NAY_API nay_status nay_file_replace(const char *path, uint32_t flags, nay_producer produce,
                                     void *ctx, nay_diag *diag);
 
-/* nay_filelock: in the caller's memory; the fields are the library's. */
+/* nay_filelock: in the caller's memory; all fields but size are the library's. */
 typedef struct nay_filelock {
+  size_t size; /* sizeof the struct: see ABI in nay.h */
   int fd, dir;
   char name[256];
   uint64_t reserved[4];
@@ -71,8 +72,8 @@ typedef struct nay_filelock {
  * ask their manual. NAY_ENOTSUP: the file system has no locks. NAY_EIO, with errno in diag: the
  * directory does not exist, cannot be written, or the lock file is another user's.
  */
-NAY_API nay_status nay_file_lock(const char *path, uint32_t flags, nay_filelock *lock,
-                                 nay_diag *diag);
+NAY_API nay_status nay_file_lock(const char *path, uint32_t flags, nay_diag *diag,
+                                 nay_filelock *lock);
 
 /* nay_file_unlock: async-signal-safe, so that a handler may release the lock before it exits. */
 NAY_API void nay_file_unlock(nay_filelock *lock);

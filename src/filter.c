@@ -159,14 +159,20 @@ static void filter_copy_payload(const nay_filter *f, uint8_t *dst) {
   for (size_t i = 0; i < f->nbytes; i++) dst[i] = nay__atomic_load8(f->bits.bytes + i);
 }
 
-nay_status nay_filter_copy(const nay_filter *f, const nay_allocator *allocator, nay_filter **copy) {
-  if (f == NULL || copy == NULL) return NAY_EINVAL;
-  NAY_TRY(nay__filter_all_verified(f));
+nay_status nay_filter_copy(const nay_filter *f, const nay_allocator *allocator, nay_diag *diag,
+                           nay_filter **copy) {
+  if (f == NULL || copy == NULL) return nay__fail(diag, NAY_EINVAL, "filter or copy is NULL", 0);
+  nay_allocator a;
+  NAY_TRY(nay__allocator_read(allocator, diag, &a));
+  if (nay__filter_all_verified(f) != NAY_OK) {
+    return nay__fail(diag, NAY_ECORRUPT, "the mapped filter is damaged", 0);
+  }
   nay_filter *c;
   uint32_t flags = f->flags & ~(NAY_IS_READ_ONLY | NAY_ZEROED);
   /* as long as it is, which in a self-sized family is not what a new filter would be */
-  NAY_TRY(filter_make_sized(f->family, &f->shape, f->nbytes, &f->hasher, f->nkeys, flags, allocator,
-                            &c));
+  nay_status status =
+      filter_make_sized(f->family, &f->shape, f->nbytes, &f->hasher, f->nkeys, flags, &a, &c);
+  if (status != NAY_OK) return nay__fail(diag, status, "no memory for a copy of the filter", 0);
   bool wait = f->locks != NULL && f->family->copy_locked;
   if (wait) nay__spin_lock_all(f->locks);
   filter_copy_payload(f, c->bits.bytes);
@@ -174,10 +180,10 @@ nay_status nay_filter_copy(const nay_filter *f, const nay_allocator *allocator, 
   nay__filter_attach(c, c->bits.bytes, c->nbytes); /* a probe may depend on what is there */
   c->format = f->format;
   memcpy(c->key_text, f->key_text, sizeof c->key_text);
-  nay_status status = nay_filter_set_meta(c, f->meta, f->meta_len);
+  status = nay_filter_set_meta(c, f->meta, f->meta_len);
   if (status != NAY_OK) {
     nay_filter_free(c);
-    return status;
+    return nay__fail(diag, status, "no memory for the metadata", 0);
   }
   *copy = c;
   return NAY_OK;

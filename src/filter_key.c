@@ -8,7 +8,7 @@ const char *nay_filter_key(const nay_filter *f) {
 
 nay_status nay_filter_set_key(nay_filter *f, const char *description) {
   if (f == NULL) return NAY_EINVAL;
-  nay_key_description known;
+  nay_key_description known = {.size = sizeof known};
   nay_key_text text;
   NAY_TRY(nay_key_description_parse(description, NULL, &known));
   NAY_TRY(nay__key_canonical(description, strlen(description), NULL, text));

@@ -83,7 +83,7 @@ static native_extras load_extras(const load *l, const native_value *value) {
 static bool load_finish(redis_ctx *ctx, native_value *value, nay_decoder *decoder,
                         const native_extras *extras) {
   nay_diag diag = {.what = NULL};
-  nay_view view;
+  nay_view view = {.size = sizeof view};
   nay_filter *filter = NULL;
   size_t len;
   const void *bytes = nay__decoder_bytes(decoder, &len, NULL);

@@ -302,7 +302,8 @@ static void *native_copy(redis_string *from, redis_string *to, const void *ptr) 
   const native_value *value = ptr;
   nay_allocator a = native_allocator();
   nay_filter *filter;
-  if (value->filter == NULL || nay_filter_copy(value->filter, &a, &filter) != NAY_OK) return NULL;
+  if (value->filter == NULL || nay_filter_copy(value->filter, &a, NULL, &filter) != NAY_OK)
+    return NULL;
   native_value *copy = native_value_new(filter, &value->extras);
   if (copy == NULL) nay_filter_free(filter);
   return copy;

@@ -61,7 +61,7 @@ nay_status nay_kind_parse(const char *name, nay_kind *kind) {
   return NAY_OK;
 }
 
-unsigned nay_kind_traits(nay_kind kind) {
+uint32_t nay_kind_traits(nay_kind kind) {
   const nay_family *family = nay__family_find(kind);
   return family != NULL ? family->traits : 0;
 }

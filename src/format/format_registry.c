@@ -5,6 +5,7 @@
 #include "base/bytes.h"
 #include "build/builder.h"
 #include "format/format.h"
+#include "format/native.h"
 #include "math/elementary.h"
 #include "math/plan.h"
 
@@ -337,7 +338,7 @@ static nay_status format_unpack(const nay_format *format, const void *bytes, siz
   }
   if (status == NAY_OK) {
     parsed.shape.extra = extra;
-    status = format_told(diag, nay_filter_copy(&parsed, allocator, filter));
+    status = format_told(diag, nay_filter_copy(&parsed, allocator, NULL, filter));
   }
   nay__memory_free(&a, &flat);
   return status;
@@ -366,7 +367,7 @@ nay_status nay_format_decode(const nay_format *format, const void *bytes, size_t
   }
   nay_filter parsed;
   NAY_TRY(format_parse(format, bytes, len, flags, diag, &parsed));
-  return format_told(diag, nay_filter_copy(&parsed, allocator, filter));
+  return format_told(diag, nay_filter_copy(&parsed, allocator, NULL, filter));
 }
 
 nay_status nay_format_view(const nay_format *format, const void *bytes, size_t len, uint32_t flags,
@@ -380,7 +381,8 @@ nay_status nay_format_view(const nay_format *format, const void *bytes, size_t l
     return nay__fail(diag, NAY_ENOTSUP, "packed bytes cannot be probed where they are", 0);
   }
   nay_filter parsed;
+  NAY_TRY(nay__view_check(view, diag));
   NAY_TRY(format_parse(format, bytes, len, flags, diag, &parsed));
-  memcpy(view, &parsed, sizeof parsed);
+  nay__view_set(view, &parsed);
   return NAY_OK;
 }

@@ -120,6 +120,10 @@ nay_status nay__native_length(const uint8_t *start, nay_diag *diag, size_t *len)
 nay_status nay__native_handle(const nay_allocator *allocator, uint32_t flags, nay_diag *diag,
                               nay_filter **filter);
 
+/* nay__view_check: whether a filter fits into the caller's view; nay__view_set puts it there. */
+nay_status nay__view_check(const nay_view *view, nay_diag *diag);
+void nay__view_set(nay_view *view, const nay_filter *parsed);
+
 /* nay__native_magic: whether the bytes start with the magic number of a native file. */
 bool nay__native_magic(const uint8_t *bytes, size_t len);
 

@@ -187,7 +187,7 @@ nay_status nay_filter_encode_stream(const nay_filter *f, nay_sink sink, void *ct
   NAY_TRY(nay__filter_all_verified(f));
   if ((f->flags & NAY_CONCURRENT) == 0) return native_write(f, sink, ctx);
   nay_filter *still;
-  NAY_TRY(nay_filter_copy(f, &f->allocator, &still));
+  NAY_TRY(nay_filter_copy(f, &f->allocator, NULL, &still));
   nay_status status = native_write(still, sink, ctx);
   nay_filter_free(still);
   return status;

@@ -19,7 +19,7 @@ const char *nay_hash_name(nay_hash_kind kind) {
     case NAY_HASH_MURMUR32X2: return "murmur2-x2";
     case NAY_HASH_MURMUR3_S8: return "murmur3-s8";
   }
-  return "unknown";
+  return NULL;
 }
 
 uint64_t nay_hash_mix(uint64_t x) {

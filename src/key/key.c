@@ -96,8 +96,8 @@ static nay_status key_fixed(const key_parser *parser, key_cursor *c, uint8_t *ou
   return NAY_OK;
 }
 
-nay_status nay_key_parse(nay_key_type type, const char *text, size_t len, uint8_t *out, size_t cap,
-                         size_t *key_len, nay_diag *diag) {
+nay_status nay_key_parse(nay_key_type type, const char *text, size_t len, nay_diag *diag,
+                         uint8_t *out, size_t cap, size_t *key_len) {
   if ((unsigned)type >= KEY_NTYPES) return nay__fail(diag, NAY_EINVAL, "no such type of key", 0);
   if (text == NULL && len != 0) return nay__fail(diag, NAY_EINVAL, "the text is NULL", 0);
   if (key_len == NULL) return nay__fail(diag, NAY_EINVAL, "key_len is NULL", 0);

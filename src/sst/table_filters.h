@@ -41,7 +41,7 @@ struct nay_table_filters {
   nay_checked_handle filter;     /* the block that the metaindex names */
   bool damaged;                  /* its checksum is wrong */
   bool has_view;                 /* full filter: */
-  nay_view view;                 /* opened once */
+  nay_view view;                 /* opened once; its size is set with the object */
   nay_filter_block filter_block; /* LevelDB's; n 0 when it is corrupt */
   nay_index_entries index;       /* partitions; or data blocks, for LevelDB's filter block */
   bool index_known;              /* the data blocks can be searched */

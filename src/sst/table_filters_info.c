@@ -40,7 +40,7 @@ static nay_table_filters_entry filters_in_block(const nay_table_filters *t, uint
 
 /* RocksDB has three layouts: the bytes tell which this is. */
 static const nay_format *filters_exact_format(const nay_table_filters_entry *f) {
-  nay_view view;
+  nay_view view = {.size = sizeof view};
   bool ok = f->format != NULL &&
             nay_format_view(f->format, f->bytes, f->len, NAY_FORMAT_CERTAIN, NULL, &view) == NAY_OK;
   return ok ? nay_filter_format(nay_view_filter(&view)) : f->format;

@@ -116,7 +116,7 @@ static inline nay_filter *concurrent_twin(const nay_filter *f) {
   if (nay_filter_params(f, &p) != NAY_OK) return NULL;
   p.flags |= NAY_CONCURRENT;
   if (nay_filter_new(&p, NULL, NULL, &twin) != NAY_OK) return NULL;
-  assert_ok(nay_filter_merge(twin, f, 1.0));
+  assert_ok(nay_filter_merge(twin, f, 1.0, NULL));
   return twin;
 }
 

@@ -144,7 +144,7 @@ static void assert_same_explanation(const nay_filter *g, nay_hash hash, const ch
 /* A view at an odd address, a lazy map, a filter that takes concurrent adds. */
 static void assert_forms(nay_filter *f, const bytes *b) {
   uint8_t *odd = malloc(b->len + 1);
-  nay_view view;
+  nay_view view = {.size = sizeof view};
   nay_filter *lazy, *concurrent;
   assert_non_null(odd);
   memcpy(odd + 1, b->at, b->len);

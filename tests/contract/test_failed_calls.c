@@ -140,8 +140,8 @@ static void run_merge(program *p) {
   }
   bytes before = bytes_of(p->filter);
   double most = rng_below(&p->r, 2) == 0 ? 1.0 : 0.001;
-  nay_status status = nay_filter_merge(p->filter, g, most);
-  if (status == NAY_OK) assert_ok(nay_filter_merge(p->replica, g, most));
+  nay_status status = nay_filter_merge(p->filter, g, most, NULL);
+  if (status == NAY_OK) assert_ok(nay_filter_merge(p->replica, g, most, NULL));
   program_compare(p, status, &before);
   bytes_free(&before);
   nay_filter_free(g);
@@ -152,8 +152,8 @@ static void run_other(program *p) {
   nay_status status = NAY_OK;
   switch (rng_below(&p->r, 4)) {
     case 0: status = nay_filter_add(p->filter, NULL, 1, NULL); break;
-    case 1: status = nay_filter_fold(p->filter, 7); break;
-    case 2: status = nay_filter_intersect(p->filter, NULL); break;
+    case 1: status = nay_filter_fold(p->filter, 7, NULL); break;
+    case 2: status = nay_filter_intersect(p->filter, NULL, NULL); break;
     default:
       if (rng_below(&p->r, 20) == 0) {
         status = nay_filter_clear(p->filter);
@@ -165,7 +165,7 @@ static void run_other(program *p) {
   if (status != NAY_OK) {
     program_compare(p, status, &before);
   } else if (!filters_equal(p->filter, p->replica)) {
-    assert_ok(nay_filter_fold(p->replica, 7));
+    assert_ok(nay_filter_fold(p->replica, 7, NULL));
     assert_true(filters_equal(p->filter, p->replica));
   }
   bytes_free(&before);

@@ -194,7 +194,7 @@ static void twins_merge(void **state) {
   assert_ok(nay_filter_params(f, &copy));
   nay_filter *g = contract_new(&copy);
   contract_add(g, RANDOM, 0, 500);
-  assert_ok(nay_filter_merge(f, g, 1));
+  assert_ok(nay_filter_merge(f, g, 1, NULL));
   assert_all_maybe(f, RANDOM, 0, 500);
   nay_filter_free(f);
   nay_filter_free(g);
@@ -251,7 +251,7 @@ static void a_moved_filter_is_the_same(void **state) {
     flaky heap = {.fail_at = -1};
     nay_allocator a = flaky_allocator(&heap);
     nay_filter *made = keyed_filter(*state, 3000), *f;
-    assert_ok(nay_filter_copy(made, &a, &f));
+    assert_ok(nay_filter_copy(made, &a, NULL, &f));
     bytes b = bytes_of(f);
     assert_true(nay_filter_nbytes(f) == heap.live);
     mover m = {&heap, 0, stays};
@@ -318,7 +318,7 @@ static void zeroed_memory_makes_the_same_filter(void **state) {
   p.flags = NAY_ZEROED;
   assert_ok(nay_filter_new(&p, &zero, NULL, &f));
   assert_ok(nay_filter_new(&p, NULL, NULL, &by_default));
-  assert_ok(nay_filter_copy(f, &other, &copy));
+  assert_ok(nay_filter_copy(f, &other, NULL, &copy));
   nay_filter *all[] = {plain, f, by_default, copy};
   for (size_t i = 0; i < 4; i++) {
     contract_add(all[i], RANDOM, 0, n);

@@ -182,7 +182,7 @@ static void assert_adds(subject *s, nay_filter *f, const char *form) {
 
 static void form_copied(subject *s, const nay_filter *f) {
   nay_filter *copy;
-  assert_ok(nay_filter_copy(f, NULL, &copy));
+  assert_ok(nay_filter_copy(f, NULL, NULL, &copy));
   assert_answers(s, copy, "copied");
   nay_filter_free(copy);
   copy = concurrent_twin(f);
@@ -206,7 +206,7 @@ static void form_moved(subject *s, const nay_filter *f, const bytes *b) {
   nay_allocator a = {.alloc = moving_alloc, .free = moving_free, .ctx = &heap},
                 o = {.alloc = moving_alloc, .free = moving_free, .ctx = &other};
   nay_filter *g;
-  assert_ok(nay_filter_copy(f, &a, &g));
+  assert_ok(nay_filter_copy(f, &a, NULL, &g));
   move_and_ask(s, g, &heap, "moved");
   assert_ok(nay_filter_decode(b->at, b->len, &o, NULL, &g));
   unlock(s, g);
@@ -240,7 +240,7 @@ static void form_mapped(subject *s, const nay_filter *f) {
   assert_ok(nay_filter_open(path, NULL, NULL, &g[0]));
   assert_ok(nay_filter_mmap(path, 0, NULL, NULL, &g[1]));
   assert_ok(nay_filter_mmap(path, NAY_MMAP_LAZY, NULL, NULL, &g[2]));
-  assert_ok(nay_filter_copy(g[2], NULL, &g[3]));
+  assert_ok(nay_filter_copy(g[2], NULL, NULL, &g[3]));
   remove(path);
   for (size_t i = 0; i < 4; i++) {
     unlock(s, g[i]);
@@ -254,7 +254,7 @@ static void form_mapped(subject *s, const nay_filter *f) {
 static void form_view(subject *s, const bytes *b) {
   uint8_t *odd = some(b->len + 1, 1);
   const uint8_t *key = s->params.hash == NAY_HASH_SIPHASH ? s->params.key : NULL;
-  nay_view view, copy;
+  nay_view view = {.size = sizeof view}, copy;
   memcpy(odd + 1, b->at, b->len);
   assert_ok(nay_view_open(odd + 1, b->len, key, NULL, &view));
   copy = view; /* a view is a value */

@@ -87,7 +87,7 @@ static void run_workers(worker *workers, size_t n) {
 
 static void readers_share_a_const_filter(void **state) {
   nay_filter *f = contract_filter(*state, NKEYS), *oracle;
-  assert_ok(nay_filter_copy(f, NULL, &oracle));
+  assert_ok(nay_filter_copy(f, NULL, NULL, &oracle));
   worker workers[NTHREADS];
   for (unsigned i = 0; i < NTHREADS; i++) {
     workers[i] = (worker){.reads = f, .oracle = oracle, .first = 0, .n = 2 * NKEYS};

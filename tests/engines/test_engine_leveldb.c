@@ -55,7 +55,7 @@ static void check_policy_bytes(const random_set *set, const golden_bytes *want) 
 /* All readers on the same bytes. */
 static void check_answers(const uint8_t *filter, size_t len, const random_set *set,
                           uint64_t *state) {
-  nay_view view;
+  nay_view view = {.size = sizeof view};
   assert_ok(nay_format_view(nay_format_find("leveldb"), filter, len, 0, NULL, &view));
   const nay_filter *f = nay_view_filter(&view);
   nay_policy policy = ours_as_policy(10);

@@ -34,7 +34,7 @@ static nay_filter *ours(const char *name, double bits, const uint8_t *const *key
 /* Both readers on the same bytes. */
 static void check_answers(const uint8_t *filter, size_t len, const random_set *set,
                           uint64_t *state) {
-  nay_view view;
+  nay_view view = {.size = sizeof view};
   void *reader = engine_rocksdb_open(filter, len);
   assert_non_null(reader);
   assert_ok(nay_format_view(nay_format_find("rocksdb-bloom"), filter, len, 0, NULL, &view));

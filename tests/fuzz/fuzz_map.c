@@ -35,7 +35,7 @@ static void map_bytes(uint8_t *p, size_t len, bool seal) {
   flaky heap = {.fail_at = -1};
   nay_allocator a = flaky_allocator(&heap);
   nay_filter *map = NULL;
-  nay_view view;
+  nay_view view = {.size = sizeof view};
   if (seal) native_seal(p, len);
   nay_status status = nay_filter_decode(p, len, &a, NULL, &map);
   CHECK(heap.peak <= exercise_limit(len));

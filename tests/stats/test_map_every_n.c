@@ -32,7 +32,7 @@ static nay_filter *hashed_map(unsigned value_bits, unsigned check_bits, uint64_t
 static unsigned map_hits(const nay_filter *map, uint64_t first, unsigned n) {
   unsigned hits = 0;
   for (unsigned i = 0; i < n; i += 64) {
-    uint64_t hashes[64], values[64], bitmap;
+    uint64_t hashes[64], values[64], bitmap = 0;
     for (unsigned j = 0; j < 64; j++) hashes[j] = nay_hash_mix(ABSENT + first + i + j);
     assert_ok(maps_get_hashes(map, hashes, 64, values, &bitmap));
     hits += (unsigned)__builtin_popcountll(bitmap);

@@ -52,7 +52,7 @@ static nay_status out_format_plan(void *o) {
 }
 static nay_status out_stats(void *o) { return nay_filter_stats(filter, o); }
 static nay_status out_params(void *o) { return nay_filter_params(filter, o); }
-static nay_status out_overlap(void *o) { return nay_filter_overlap(filter, filter, o); }
+static nay_status out_overlap(void *o) { return nay_filter_overlap(filter, filter, NULL, o); }
 static nay_status out_explain(void *o) {
   return nay_filter_explain(filter, "foo", 3, NULL, NULL, o);
 }
@@ -575,8 +575,8 @@ static nay_status flags_replace(uint32_t flags, nay_diag *diag) {
 }
 static nay_status flags_lock(uint32_t flags, nay_diag *diag) {
   char path[TEMP_MAX];
-  nay_filelock lock;
-  nay_status status = nay_file_lock(temp_path(path, "abi-lock"), flags, &lock, diag);
+  nay_filelock lock = {.size = sizeof lock};
+  nay_status status = nay_file_lock(temp_path(path, "abi-lock"), flags, diag, &lock);
   if (status == NAY_OK) nay_file_unlock(&lock);
   return status;
 }

@@ -132,7 +132,7 @@ static void a_filter_of_no_keys_says_so(void **state) {
     if (!is_static) assert_int_equal(why.reason, NAY_REASON_NO_MATCH);
     nay_filter_free(f);
   }
-  nay_view view;
+  nay_view view = {.size = sizeof view};
   assert_ok(nay_format_view(nay_format_find("leveldb"), "", 0, 0, NULL, &view));
   assert_int_equal(explain_number(nay_view_filter(&view), 1).reason, NAY_REASON_NO_KEYS);
   assert_ok(nay_format_view(nay_format_find("rocksdb-ribbon"), "", 0, 0, NULL, &view));

@@ -46,9 +46,9 @@ static nay_status replace(const char *path, uint32_t flags, const char *bytes) {
 }
 
 static bool busy(const char *path) {
-  nay_filelock lock;
+  nay_filelock lock = {.size = sizeof lock};
   nay_diag diag = {.what = NULL};
-  nay_status status = nay_file_lock(path, NAY_LOCK_TRY, &lock, &diag);
+  nay_status status = nay_file_lock(path, NAY_LOCK_TRY, &diag, &lock);
   if (status == NAY_OK) nay_file_unlock(&lock);
   if (status == NAY_OK) return false;
   assert_status(status, NAY_EIO);
@@ -60,12 +60,12 @@ static bool busy(const char *path) {
 
 static void one_at_a_time(void **state) {
   (void)state;
-  nay_filelock lock;
+  nay_filelock lock = {.size = sizeof lock};
   const char *path = directory_at(&dir, "f"), *link = directory_at(&dir, "link");
   assert_int_equal(symlink("f", link), 0); /* to nothing, at first */
   for (int exists = 0; exists < 2; exists++) {
     unsigned before = directory_count(&dir, NULL);
-    assert_ok(nay_file_lock(path, 0, &lock, NULL));
+    assert_ok(nay_file_lock(path, 0, NULL, &lock));
     assert_true(busy(path));
     assert_true(busy(link)); /* the same file, the same lock */
     assert_false(busy(directory_at(&dir, "g")));
@@ -91,8 +91,8 @@ static void names(void **state) {
     name[len] = '\0';
     memcpy(other, name, len + 1);
     other[len - 1] = 'y';
-    nay_filelock lock;
-    assert_ok(nay_file_lock(directory_at(&dir, name), 0, &lock, NULL));
+    nay_filelock lock = {.size = sizeof lock};
+    assert_ok(nay_file_lock(directory_at(&dir, name), 0, NULL, &lock));
     assert_true(busy(directory_at(&dir, name)));
     assert_false(busy(directory_at(&dir, other)));
     nay_file_unlock(&lock);
@@ -103,26 +103,26 @@ static void names(void **state) {
 /* What others may have put where the lock file goes. */
 static void lock_files_that_are_there(void **state) {
   (void)state;
-  nay_filelock lock;
+  nay_filelock lock = {.size = sizeof lock};
   nay_diag diag;
   const char *path = directory_at(&dir, "f"), *beside = directory_at(&dir, ".f.nay-lock");
   const char *victim = directory_at(&dir, "victim");
   assert_ok(replace(beside, 0, "")); /* a process that was killed: taken, then removed */
-  assert_ok(nay_file_lock(path, NAY_LOCK_TRY, &lock, NULL));
+  assert_ok(nay_file_lock(path, NAY_LOCK_TRY, NULL, &lock));
   nay_file_unlock(&lock);
   assert_int_equal(directory_count(&dir, NULL), 0);
   assert_ok(replace(victim, 0, "theirs"));
   assert_int_equal(symlink("victim", beside), 0);
-  assert_status(nay_file_lock(path, 0, &lock, &diag), NAY_EIO);
+  assert_status(nay_file_lock(path, 0, &diag, &lock), NAY_EIO);
   assert_int_equal(diag.os_error, ELOOP);
   assert_true(directory_holds(victim, "theirs", 6));
   unlink(beside);
   unlink(victim);
-  assert_status(nay_file_lock(directory_at(&dir, "none/f"), 0, &lock, &diag), NAY_EIO);
+  assert_status(nay_file_lock(directory_at(&dir, "none/f"), 0, &diag, &lock), NAY_EIO);
   assert_int_equal(diag.os_error, ENOENT);
-  assert_status(nay_file_lock(NULL, 0, &lock, NULL), NAY_EINVAL);
+  assert_status(nay_file_lock(NULL, 0, NULL, &lock), NAY_EINVAL);
   assert_status(nay_file_lock(path, 0, NULL, NULL), NAY_EINVAL);
-  assert_status(nay_file_lock(path, 0x80, &lock, NULL), NAY_EINVAL);
+  assert_status(nay_file_lock(path, 0x80, NULL, &lock), NAY_EINVAL);
 }
 
 static void kill_releases(void **state) {
@@ -133,8 +133,8 @@ static void kill_releases(void **state) {
   assert_int_equal(pipe(ready), 0);
   pid_t child = fork();
   if (child == 0) {
-    nay_filelock lock;
-    byte = nay_file_lock(path, 0, &lock, NULL) == NAY_OK;
+    nay_filelock lock = {.size = sizeof lock};
+    byte = nay_file_lock(path, 0, NULL, &lock) == NAY_OK;
     if (write(ready[1], &byte, 1) != 1) _exit(1);
     for (;;) pause();
   }
@@ -150,9 +150,9 @@ static void kill_releases(void **state) {
 
 static void count_up(const char *path, int times) {
   while (times-- > 0) {
-    nay_filelock lock;
+    nay_filelock lock = {.size = sizeof lock};
     char number[32] = "0";
-    if (nay_file_lock(path, 0, &lock, NULL) != NAY_OK) _exit(1);
+    if (nay_file_lock(path, 0, NULL, &lock) != NAY_OK) _exit(1);
     int fd = open(path, O_RDONLY);
     ssize_t n = fd < 0 ? 0 : read(fd, number, sizeof number - 1);
     if (fd >= 0) close(fd);

@@ -77,7 +77,7 @@ static void no_name_overrides_a_magic_number(void **state) {
     golden_bytes bytes = golden_encode(f);
     for (size_t j = 0; (named = nay_format_at(j)) != NULL; j++) {
       nay_filter *wrong = NULL;
-      nay_view view;
+      nay_view view = {.size = sizeof view};
       nay_diag diag = {.offset = 1, .os_error = 1};
       uint32_t of = nay_format_traits(is), less = of & ~nay_format_traits(named);
       bool certain = (of & NAY_FORMAT_MAGIC) != 0 || (less & NAY_FORMAT_CHECKSUM) != 0;
@@ -380,12 +380,12 @@ static void merge_is_a_union(void **state) {
   add_range(a, 0, 250);
   add_range(b, 150, 400);
   add_range(both, 0, 400);
-  assert_ok(nay_filter_overlap(a, b, &overlap));
+  assert_ok(nay_filter_overlap(a, b, NULL, &overlap));
   assert_close(overlap.nkeys_union, 400, 0.1);
   assert_close(overlap.nkeys_intersection, 100, 0.35);
-  assert_status(nay_filter_merge(a, b, 1e-9), NAY_EFULL);
+  assert_status(nay_filter_merge(a, b, 1e-9, NULL), NAY_EFULL);
   assert_int_equal(maybes(a, 0, 250), 250);
-  assert_ok(nay_filter_merge(a, b, 1.0));
+  assert_ok(nay_filter_merge(a, b, 1.0, NULL));
   golden_bytes expected = golden_encode(both);
   golden_assert_encodes(a, expected.at, expected.len);
   free(expected.at);
@@ -398,7 +398,7 @@ static void intersection_is_marked(void **state) {
   nay_stats stats = {.size = sizeof stats};
   add_range(a, 0, 250);
   add_range(b, 150, 400);
-  assert_ok(nay_filter_intersect(a, b));
+  assert_ok(nay_filter_intersect(a, b, NULL));
   assert_int_equal(maybes(a, 150, 250), 100);
   assert_true(maybes(a, 0, 150) < 75);
   assert_ok(nay_filter_stats(a, &stats));
@@ -472,10 +472,10 @@ static void unlike_filters_do_not_mix(void **state) {
   assert_ok(nay_filter_new(&native, NULL, NULL, &others[n++]));
   for (size_t i = 0; i < n; i++) {
     nay_overlap overlap = {.size = sizeof overlap};
-    assert_status(nay_filter_merge(a, others[i], 1.0), NAY_EMISMATCH);
-    assert_status(nay_filter_merge(others[i], a, 1.0), NAY_EMISMATCH);
-    assert_status(nay_filter_intersect(a, others[i]), NAY_EMISMATCH);
-    assert_status(nay_filter_overlap(a, others[i], &overlap), NAY_EMISMATCH);
+    assert_status(nay_filter_merge(a, others[i], 1.0, NULL), NAY_EMISMATCH);
+    assert_status(nay_filter_merge(others[i], a, 1.0, NULL), NAY_EMISMATCH);
+    assert_status(nay_filter_intersect(a, others[i], NULL), NAY_EMISMATCH);
+    assert_status(nay_filter_overlap(a, others[i], NULL, &overlap), NAY_EMISMATCH);
     nay_filter_free(others[i]);
   }
   golden_assert_encodes(a, before.at, before.len);
@@ -487,7 +487,7 @@ static void what_layouts_cannot_do(void **state) {
   uint64_t n;
   uint8_t buffer[4096];
   size_t written = 77, len = 1;
-  assert_status(nay_filter_fold(f, 2), NAY_ENOTSUP);
+  assert_status(nay_filter_fold(f, 2, NULL), NAY_ENOTSUP);
   assert_status(nay_filter_fold_factor(f, 0.5, &n), NAY_ENOTSUP);
   assert_status(nay_filter_remove(f, "foo", 3), NAY_ENOTSUP);
   assert_status(nay_filter_count(f, "foo", 3, &n), NAY_ENOTSUP);
@@ -536,7 +536,7 @@ static void null_arguments(void **state) {
   const nay_format *format = nay_format_find(*state);
   nay_params p = {sizeof p, .nkeys = 1, .bits_per_key = 10};
   nay_filter *f;
-  nay_view view;
+  nay_view view = {.size = sizeof view};
   nay_plan plan = {.size = sizeof plan};
   nay_builder *b;
   nay_diag diag;
@@ -566,7 +566,7 @@ static void native_is_a_format_too(void **state) {
   nay_filter *f, *again, *built;
   nay_builder *b;
   nay_plan plan = {.size = sizeof plan}, same = {.size = sizeof same};
-  nay_view view;
+  nay_view view = {.size = sizeof view};
   assert_ok(nay_format_plan(native, &p, NULL, &plan));
   assert_ok(nay_params_plan(&p, NULL, &same));
   assert_int_equal(plan.nbytes_file, same.nbytes_file);

@@ -290,12 +290,12 @@ static void names_are_distinct(void **state) {
                                         NAY_HASH_MURMUR32X2};
   const size_t n = sizeof kinds / sizeof kinds[0];
   for (size_t i = 0; i < n; i++) {
-    assert_string_not_equal(nay_hash_name(kinds[i]), "unknown");
+    assert_non_null(nay_hash_name(kinds[i]));
     for (size_t j = 0; j < i; j++) {
       assert_string_not_equal(nay_hash_name(kinds[i]), nay_hash_name(kinds[j]));
     }
   }
-  assert_string_equal(nay_hash_name((nay_hash_kind)63), "unknown");
+  assert_null(nay_hash_name((nay_hash_kind)63));
 }
 
 int main(void) {

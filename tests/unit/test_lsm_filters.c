@@ -87,7 +87,7 @@ static void check_vector(const vector *v) {
   if (status != NAY_OK) fail_msg("%s: %s", v->file, diag.what);
   assert_ptr_equal(nay_filter_format(f), v->format);
   check_answers(v, f);
-  assert_ok(nay_filter_copy(f, NULL, &copy));
+  assert_ok(nay_filter_copy(f, NULL, NULL, &copy));
   check_answers(v, copy);
   golden_assert_encodes(copy, v->bytes.at, v->bytes.len);
   assert_ok(nay_filter_stats(f, &stats));

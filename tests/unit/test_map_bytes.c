@@ -77,7 +77,7 @@ static void bytes_come_back(void **state) {
   assert_memory_equal(nay_filter_meta(back, &meta_len), "shards", 6);
   assert_int_equal(meta_len, 6);
   nay_filter_free(back);
-  nay_view view;
+  nay_view view = {.size = sizeof view};
   memcpy(stream, bytes, len); /* at any alignment */
   assert_ok(nay_view_open(stream, len, NULL, NULL, &view));
   assert_all(nay_view_filter(&view), &p);
@@ -290,7 +290,7 @@ static void hostile_headers(void **state) {
     nay_filter *back = NULL;
     if (nay_filter_decode(copy, len - cut, NULL, NULL, &back) != NAY_OK) continue;
     opened++;
-    uint64_t hashes[64], values[64], bitmap, value;
+    uint64_t hashes[64], values[64], bitmap = 0, value;
     for (unsigned i = 0; i < 64; i++) hashes[i] = nay_hash_mix(dice + i);
     assert_ok(maps_get_hashes(back, hashes, 64, values, &bitmap));
     for (unsigned i = 0; i < 64; i++) {

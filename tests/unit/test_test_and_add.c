@@ -260,7 +260,7 @@ static void *copier(void *arg) {
   pthread_barrier_wait(&r->start);
   for (unsigned i = 0; i < 20; i++) {
     nay_filter *copy;
-    if (nay_filter_copy(r->f, NULL, &copy) != NAY_OK) return arg;
+    if (nay_filter_copy(r->f, NULL, NULL, &copy) != NAY_OK) return arg;
     nay_status status = copy->family->check(&copy->shape, copy->bits.bytes, copy->nbytes, NULL);
     nay_filter_free(copy);
     if (status != NAY_OK) return arg;
@@ -292,7 +292,8 @@ static void locks_of_shared_filters(void **state) {
   nay_filter *f = make_shared(NAY_COUNTING, NAY_CONCURRENT), *w;
   assert_non_null(f->locks);
   assert_ok(nay_filter_add_hash(f, hash_of(1), NULL));
-  assert_ok(nay_filter_copy(f, NULL, &w)); /* a copy is shared as well, with locks of its own */
+  assert_ok(
+      nay_filter_copy(f, NULL, NULL, &w)); /* a copy is shared as well, with locks of its own */
   assert_true(w->locks != NULL && w->locks != f->locks);
   nay_filter_free(f);
   nay_filter_free(w);

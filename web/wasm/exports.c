@@ -80,10 +80,10 @@ int nayw_convert(const char *description, const char *text, size_t len, uint8_t 
                  size_t *key_len, nay_diag *diag);
 int nayw_convert(const char *description, const char *text, size_t len, uint8_t *out, size_t cap,
                  size_t *key_len, nay_diag *diag) {
-  nay_key_description how;
+  nay_key_description how = {.size = sizeof how};
   nay_status status = nay_key_description_parse(description, diag, &how);
   if (status != NAY_OK) return status;
-  return nay_key_convert(&how, text, len, out, cap, key_len, diag);
+  return nay_key_convert(&how, text, len, diag, out, cap, key_len);
 }
 
 /* ---- batches ---- */

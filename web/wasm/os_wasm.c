@@ -80,7 +80,7 @@ void nay__replacement_free(nay_replacement *replacement) { (void)replacement; }
 
 /* ---- nay_file.h ---- */
 
-nay_status nay_file_lock(const char *path, uint32_t flags, nay_filelock *lock, nay_diag *diag) {
+nay_status nay_file_lock(const char *path, uint32_t flags, nay_diag *diag, nay_filelock *lock) {
   (void)path, (void)flags, (void)lock;
   return os_no_files(diag);
 }

@@ -230,7 +230,7 @@ function makeFilter(m, structs, keys) {
     }
 
     copy() {
-      return new Filter(OWN, m.make((diag, out) => x.nay_filter_copy(live(this), 0, out)));
+      return new Filter(OWN, m.make((diag, out) => x.nay_filter_copy(live(this), 0, diag, out)));
     }
 
     // ---- keys ----
@@ -316,21 +316,21 @@ function makeFilter(m, structs, keys) {
     merge(other, options) {
       const { maxFpr = 1 } = optionsOf(options, ['maxFpr']);
       if (typeof maxFpr !== 'number') refuse('maxFpr: not a number');
-      m.check(x.nay_filter_merge(live(this), live(other), maxFpr));
+      m.checked((diag) => x.nay_filter_merge(live(this), live(other), maxFpr, diag));
       return this;
     }
 
     intersect(other) {
-      m.check(x.nay_filter_intersect(live(this), live(other)));
+      m.checked((diag) => x.nay_filter_intersect(live(this), live(other), diag));
       return this;
     }
 
     overlap(other) {
-      return structs.output('overlap', (at) => m.check(x.nay_filter_overlap(live(this), live(other), at)));
+      return structs.output('overlap', (at) => m.checked((diag) => x.nay_filter_overlap(live(this), live(other), diag, at)));
     }
 
     fold(factor) {
-      m.check(x.nay_filter_fold(live(this), word(factor, 'factor')));
+      m.checked((diag) => x.nay_filter_fold(live(this), word(factor, 'factor'), diag));
       return this;
     }
 
