@@ -1,3 +1,4 @@
+/* Stable: a program works with every later library of the same SONAME. */
 /*
  * nay.h - membership filters: is this key in the set? The certain answer is "nay".
  *

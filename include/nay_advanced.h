@@ -1,3 +1,4 @@
+/* Stable: a program works with every later library of the same SONAME. */
 /*
  * nay_advanced.h - what engines, plug-ins and tools need beyond nay.h: hashes instead of keys,
  * set algebra, views of bytes that stay where they are. Ownership, errors,

@@ -1,3 +1,4 @@
+/* Experimental: any minor version may change what is here; symbols then get another version. */
 /*
  * nay_column.h - keys that lie one after the other in a buffer, as the columns of Arrow, Parquet
  * and numpy do, without a pointer and a length for each.

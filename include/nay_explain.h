@@ -1,3 +1,4 @@
+/* Experimental: any minor version may change what is here; symbols then get another version. */
 /*
  * nay_explain.h - why a filter answers nay or maybe: what a probe reads, step by step.
  *

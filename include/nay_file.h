@@ -1,3 +1,4 @@
+/* Experimental: any minor version may change what is here; symbols then get another version. */
 /*
  * nay_file.h - files that several processes read and change: replace one atomically, lock one.
  *

@@ -1,3 +1,4 @@
+/* Stable: a program works with every later library of the same SONAME. */
 /*
  * nay_format.h - other systems' filter bytes: recognise, read, probe, write.
  *

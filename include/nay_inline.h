@@ -1,3 +1,4 @@
+/* Experimental: any minor version may change what is here; symbols then get another version. */
 /*
  * nay_inline.h - probes that the compiler inlines into your loop, for blocked and fuse filters.
  *

@@ -1,3 +1,4 @@
+/* Stable: a program works with every later library of the same SONAME. */
 /*
  * nay_key.h - typed values as keys: one canonical form, so that the same value is the same key in
  * every program and language.

@@ -1,3 +1,4 @@
+/* Stable: a program works with every later library of the same SONAME. */
 /*
  * nay_map.h - static maps: a value of 1 to 64 bits for each key; a key outside the set gets an
  * ARBITRARY value, unless the map has check bits.

@@ -1,3 +1,4 @@
+/* Experimental: any minor version may change what is here; symbols then get another version. */
 /*
  * nay_policy.h - how a table builds a filter from the keys of a block and probes it.
  *
