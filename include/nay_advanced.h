@@ -1,8 +1,8 @@
 /* Stable: a program works with every later library of the same SONAME. */
 /*
  * nay_advanced.h - what engines, plug-ins and tools need beyond nay.h: hashes instead of keys,
- * set algebra, views of bytes that stay where they are. Ownership, errors,
- * threads and the ABI are as nay.h says.
+ * set algebra, views of bytes that stay where they are. Ownership, errors, threads and the ABI are
+ * as nay.h says.
  */
 #ifndef NAY_ADVANCED_H
 #define NAY_ADVANCED_H

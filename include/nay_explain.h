@@ -24,6 +24,7 @@
  *   cuckoo                     one group for each slot of the key's two buckets: a fingerprint
  *   xor, fuse                  one group: 3 or 4 slots, and their xor against the fingerprint
  *   ribbon                     one group: in each column a parity against a bit of the fingerprint
+ *   map                        one group: the columns of the check bits alone
  *
  * A filter or shard that answers the same for every key has a group of one constant step.
  *

@@ -31,7 +31,7 @@
  * and probes in one, which is faster than a call that hashes and an inline probe.
  *
  * LIFETIME. A probe ends when the filter changes in another way than by adds: do not use it after
- * free, merge, intersect, fold, clear or move, or when a view or its bytes are gone. Adds to a
+ * free, merge, intersect, fold or clear, or when a view or its bytes are gone. Adds to a
  * blocked filter by the same thread are seen.
  *
  * INIT REFUSES what these probes cannot answer, and diag says why:

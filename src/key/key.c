@@ -100,7 +100,7 @@ nay_status nay_key_parse(nay_key_type type, const char *text, size_t len, nay_di
                          uint8_t *out, size_t cap, size_t *key_len) {
   if ((unsigned)type >= KEY_NTYPES) return nay__fail(diag, NAY_EINVAL, "no such type of key", 0);
   if (text == NULL && len != 0) return nay__fail(diag, NAY_EINVAL, "the text is NULL", 0);
-  if (key_len == NULL) return nay__fail(diag, NAY_EINVAL, "key_len is NULL", 0);
+  if (key_len == NULL) return nay__fail(diag, NAY_EINVAL, "written is NULL", 0);
   const key_parser *parser = &key_parsers[type];
   key_cursor c = {.text = (const uint8_t *)text, .len = len, .diag = diag};
   if (len == 0 && !parser->may_be_empty) return nay__key_fail(&c, "an empty text has no value");
