@@ -16,6 +16,7 @@
 
 #include "family/burr_probe.h"
 #include "family/explain.h"
+#include "family/ribbon.h"
 #include "math/plan.h"
 
 /* nay_filter.derived: what a lookup needs of the first layer. */
@@ -178,13 +179,8 @@ static void map_explain(const nay_filter *f, nay_hash h, nay_explain_run *run) {
     nay__explain_constant(run, 0, true);
     return;
   }
-  uint64_t x = what->word;
-  unsigned layer = nay__burr_layer_of(&b, &x);
-  nay_burr_layer l = nay__burr_layer(b.nblocks, layer);
-  what->shard_seed = nay__burr_seed(&b, l.last);
-  nay_burr_place place = nay__burr_place_of(&l, x, (uint32_t)what->shard_seed);
-  what->nshards = l.nparts;
-  what->shard = place.part;
+  nay_burr_place place;
+  unsigned layer = nay__ribbon_explain_place(&b, what, &place);
   map_explain_check(&b, &place, layer, nay__map_value_bits(&f->shape),
                     nay__map_check_of(h.lo, f->shape.extra), run);
 }

@@ -11,6 +11,7 @@
 
 #include "family/burr.h"
 #include "family/family.h"
+#include "nay_explain.h"
 
 #define NAY_RIBBON_MAX_COLUMNS 32u
 #define NAY_RIBBON_MAX_KEYS ((uint64_t)1 << 38) /* so that blocks are counted in 32 bits */
@@ -41,6 +42,10 @@ double nay__ribbon_fpr(const nay_shape *shape, uint64_t nkeys);
 
 /* nay__ribbon_explain: the verb of the family. */
 void nay__ribbon_explain(const nay_filter *f, nay_hash hash, struct nay_explain_run *run);
+
+/* nay__ribbon_explain_place: the layer of what->word and its place there; part and seed go to
+ * *what. For ribbons and maps. */
+unsigned nay__ribbon_explain_place(const nay_burr *b, nay_explanation *what, nay_burr_place *place);
 
 /* ribbon.c: up to 64 premixed keys */
 uint64_t nay__ribbon_test_premixed(const nay_filter *f, const uint64_t *x, unsigned n);

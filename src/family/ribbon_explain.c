@@ -23,6 +23,18 @@ static void ribbon_explain_columns(const nay_burr *b, const nay_burr_place *plac
   }
 }
 
+unsigned nay__ribbon_explain_place(const nay_burr *b, nay_explanation *what,
+                                   nay_burr_place *place) {
+  uint64_t x = what->word;
+  unsigned layer = nay__burr_layer_of(b, &x);
+  nay_burr_layer l = nay__burr_layer(b->nblocks, layer);
+  what->shard_seed = nay__burr_seed(b, l.last);
+  *place = nay__burr_place_of(&l, x, (uint32_t)what->shard_seed);
+  what->nshards = l.nparts;
+  what->shard = place->part;
+  return layer;
+}
+
 void nay__ribbon_explain(const nay_filter *f, nay_hash hash, nay_explain_run *run) {
   nay_explanation *what = &run->what;
   if (f->shape.extra == 0) {
@@ -35,14 +47,9 @@ void nay__ribbon_explain(const nay_filter *f, nay_hash hash, nay_explain_run *ru
   nay_burr b = nay__ribbon_open(&f->bits);
   what->premix = nay__burr_premix(&b);
   what->word = nay__premix(hash.lo, what->premix);
-  uint64_t x = what->word;
-  unsigned layer = nay__burr_layer_of(&b, &x);
-  nay_burr_layer l = nay__burr_layer(b.nblocks, layer);
-  what->shard_seed = nay__burr_seed(&b, l.last);
-  nay_burr_place place = nay__burr_place_of(&l, x, (uint32_t)what->shard_seed);
-  what->nshards = l.nparts;
-  what->shard = place.part;
-  if (l.last && nay__burr_says_maybe(&b)) {
+  nay_burr_place place;
+  unsigned layer = nay__ribbon_explain_place(&b, what, &place);
+  if (nay__burr_layer(b.nblocks, layer).last && nay__burr_says_maybe(&b)) {
     nay__explain_constant(run, layer, true);
     return;
   }
