@@ -80,9 +80,13 @@ static void kept_drop(kept_memory *m) {
 
 /* A digest of the file that the filter would be. */
 static nay_status threads_digest(void *ctx, const void *bytes, size_t len) {
-  uint64_t *digest = ctx;
-  const uint8_t zero_key[16] = {0};
-  *digest = nay_hash_mix(*digest ^ nay_hash_siphash(zero_key, bytes, len, 1, 3));
+  uint64_t *digest = ctx, word;
+  const uint8_t *p = bytes;
+  for (; len > 0; p += sizeof word, len -= len < sizeof word ? len : sizeof word) {
+    word = len;
+    memcpy(&word, p, len < sizeof word ? len : sizeof word);
+    *digest = nay_hash_mix(*digest ^ word);
+  }
   return NAY_OK;
 }
 

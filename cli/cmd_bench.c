@@ -123,7 +123,7 @@ static bool bench_kinds(const bench_options *o) {
   bool any = false;
   nay_params p = size_params(&o->size, NULL, 0.01);
   for (int kind = 1; kind < OPTION_VALUES; kind++) {
-    if (nay_kind_name((nay_kind)kind) == NULL) continue;
+    if (!is_filter_kind((nay_kind)kind)) continue;
     if (o->kinds != 0 && (o->kinds >> kind & 1) == 0) continue;
     p.kind = (nay_kind)kind;
     bench_one(o, NULL, &p, &any);

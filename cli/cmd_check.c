@@ -182,7 +182,7 @@ static int check_promises(const check *c) {
   int status = c->selection.nselected > 0 ? EXIT_FOUND : EXIT_NONE;
   for (size_t f = 0; f < c->nfilters; f++) {
     if (c->filters[f] == NULL) continue;
-    const char *caveat = nay_format_caveat(c->filters[f]);
+    const char *caveat = nay_filter_caveat(c->filters[f]);
     if (caveat != NULL) message_error("warning: %s: %s", c->names[f], caveat);
     promise p = promise_judge(c->filters[f], 0);
     status = promise_tell(&c->o->common, c->names[f], &p, NULL, status);

@@ -18,7 +18,7 @@ typedef struct convert_options {
 /* Layouts with the same hash may still place bits differently: only the library knows. */
 static bool convert_bytes(const nay_format *to, const nay_filter *f, const char *out) {
   size_t size = nay_format_encoded_size(to, f), len = 0;
-  if (nay_format_of(f) == to) {
+  if (nay_filter_format(f) == to) {
     filterfile_save(f, out);
     return true;
   }
@@ -67,7 +67,7 @@ static nay_params convert_params(const convert_options *o, const nay_filter *f) 
   if (!(bits > 0)) bits = 10; /* an empty filter without a plan */
   bool native = strcmp(nay_format_name(o->to), "nay") == 0;
   if (native) p.kind = convert_kind(f);
-  if (native && nay_format_of(f) == o->to) convert_hash(o, f, &p);
+  if (native && nay_filter_format(f) == o->to) convert_hash(o, f, &p);
   p.bits_per_key = native ? bits : (double)(uint64_t)(bits + 0.5);
   if (p.bits_per_key < 1) p.bits_per_key = 1;
   double most = native && s.nkeys != 0 ? 4096 : 40;
@@ -84,7 +84,7 @@ static void convert_report(const convert_options *o, const nay_filter *f, const 
   }
   json_begin("nay.convert/1");
   json_text("file", out);
-  json_text("from", nay_format_name(nay_format_of(f)));
+  json_text("from", nay_format_name(nay_filter_format(f)));
   json_filter(f, o->to, nay_format_encoded_size(o->to, f), p);
   json_end();
 }
@@ -93,7 +93,7 @@ static void convert_report(const convert_options *o, const nay_filter *f, const 
 static void convert_note(const nay_filter *from, nay_filter *made, const nay_format *to) {
   size_t len = 0;
   const void *note = nay_filter_meta(from, &len);
-  if (len == 0 || nay_format_of(from) == to) {
+  if (len == 0 || nay_filter_format(from) == to) {
     if (len != 0 && made != NULL && nay_filter_set_meta(made, note, len) != NAY_OK)
       die(EXIT_TROUBLE, "cannot store the note of the filter");
     return;
@@ -108,7 +108,7 @@ static int convert_run(options *common) {
   outfile_may_write(out, o->output.force);
   outfile_lock(out);
   nay_filter *f = filterfile_open(&o->common, &o->filter, in);
-  const nay_format *from = nay_format_of(f);
+  const nay_format *from = nay_filter_format(f);
   nay_stats s = {.size = sizeof s};
   nay_filter_stats(f, &s);
   if (o->keys.files.n > 0 || o->keys.type_given) described_filter(&o->keys, in, f);

@@ -26,12 +26,12 @@ static int fold_run(options *common) {
   double limit = o->max_fpr != 0 ? o->max_fpr : s.fpr_planned;
   nay_status status = NAY_OK;
   if (factor == 0) {
-    bool folds = limit != 0 || nay_filter_fold(f, 1) != NAY_ENOTSUP;
+    bool folds = limit != 0 || nay_filter_fold(f, 1, NULL) != NAY_ENOTSUP;
     if (!folds) die(EXIT_TROUBLE, "%s cannot be folded", path);
     if (limit == 0) die(EXIT_TROUBLE, "this filter has no planned FPR: give --max-fpr or --factor");
     status = nay_filter_fold_factor(f, limit, &factor);
   }
-  if (status == NAY_OK) status = nay_filter_fold(f, factor);
+  if (status == NAY_OK) status = nay_filter_fold(f, factor, NULL);
   if (status == NAY_ENOTSUP) die(EXIT_TROUBLE, "this family does not support fold");
   if (status == NAY_EINVAL) {
     die(EXIT_TROUBLE, "the size is not divisible by %s", count_text((double)factor, text));

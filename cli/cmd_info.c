@@ -17,7 +17,7 @@ typedef struct info_options {
 
 static const char *info_checksum(const filter_file *file) {
   if (file->status != NAY_OK) return file->why;
-  return nay_format_has_checksum(file->format) ? "ok" : "none";
+  return (nay_format_traits(file->format) & NAY_FORMAT_CHECKSUM) != 0 ? "ok" : "none";
 }
 
 /* To how many keys a cuckoo filter may grow; 0: it does not grow. */
@@ -187,12 +187,12 @@ static void info_text(const char *path, const filter_file *file, const promise *
   size_t len;
   const uint8_t *meta = nay_filter_meta(file->filter, &len);
   if (len > 0) info_line("meta", escape_text(meta, len, text, sizeof text));
-  bool checked = nay_format_has_checksum(file->format);
+  bool checked = (nay_format_traits(file->format) & NAY_FORMAT_CHECKSUM) != 0;
   snprintf(text, sizeof text, "%s%s%s", paint(checked ? PAINT_GOOD : PAINT_DIM),
            checked ? "ok" : "none: corruption of this layout goes undetected", paint(PAINT_PLAIN));
   info_line("checksum", text);
-  if (nay_format_caveat(file->filter) != NULL) {
-    info_line("caveat", nay_format_caveat(file->filter));
+  if (nay_filter_caveat(file->filter) != NULL) {
+    info_line("caveat", nay_filter_caveat(file->filter));
   }
 }
 

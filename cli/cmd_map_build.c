@@ -21,17 +21,17 @@ typedef struct build_run {
 
 typedef struct build {
   const map_options *o;
-  nay_map_builder *builder;
+  nay_builder *builder;
   uint64_t nrows, all; /* all: every bit that a value has */
   build_run *runs;
   size_t nruns, cap;
   const char *unit; /* of their lines */
 } build;
 
-static nay_map_params build_params(const map_options *o) {
+static nay_params build_params(const map_options *o) {
   nay_params p = size_params(&o->size, NULL, 0.01); /* for the seed */
-  nay_map_params params = {
-      .size = sizeof params, .seed = p.seed, .threads = keys_threads(&o->keys)};
+  nay_params params = {
+      .size = sizeof params, .kind = NAY_MAP, .seed = p.seed, .threads = keys_threads(&o->keys)};
   if (o->value_bits > 64) die(EXIT_TROUBLE, "-r: at most 64 bits");
   if (o->check_bits + (o->value_bits != 0 ? o->value_bits : 1) > 64) {
     die(EXIT_TROUBLE, "--check: at most 64 bits together with those of the value");
@@ -76,7 +76,7 @@ static void build_add(void *ctx, const map_row *row) {
     die(EXIT_TROUBLE, ROW_PLACE ": %llu needs more than the %llu bits of -r", ROW_PLACE_OF(row),
         (unsigned long long)row->value, (unsigned long long)bits);
   }
-  if (nay_map_builder_add(b->builder, row->key, row->len, row->value) != NAY_OK) {
+  if (nay_builder_add_value(b->builder, row->key, row->len, row->value) != NAY_OK) {
     die(EXIT_TROUBLE, "out of memory");
   }
   build_keep_place(b, row);
@@ -94,12 +94,12 @@ static void build_check_bits(const build *b) {
       (unsigned long long)(64 - bits), (unsigned long long)bits);
 }
 
-static nay_map *build_finish(build *b) {
-  nay_map *map;
+static nay_filter *build_finish(build *b) {
+  nay_filter *map;
   nay_diag diag = {.what = NULL};
   char why[DIAG_TEXT];
   build_check_bits(b);
-  nay_status status = nay_map_builder_finish(b->builder, &diag, &map);
+  nay_status status = nay_builder_finish(b->builder, &diag, &map);
   if (status == NAY_EINVAL) { /* the options are checked: it names a pair */
     map_row row = build_place(b, diag.offset);
     die(EXIT_TROUBLE, ROW_PLACE ": an earlier row has the same key and another value",
@@ -112,15 +112,15 @@ static nay_map *build_finish(build *b) {
 }
 
 static nay_status build_produce(void *ctx, nay_sink sink, void *sink_ctx) {
-  nay_map *const *map = ctx;
-  return nay_map_encode_stream(*map, sink, sink_ctx);
+  nay_filter *const *map = ctx;
+  return nay_filter_encode_stream(*map, sink, sink_ctx);
 }
 
-static void build_report(const map_options *o, const char *out, const nay_map *map,
+static void build_report(const map_options *o, const char *out, const nay_filter *map,
                          uint64_t nrows) {
   char size[NUMBER_TEXT];
-  nay_map_stats s = {.size = sizeof s};
-  nay_map_describe(map, &s);
+  nay_stats s = {.size = sizeof s};
+  nay_filter_stats(map, &s);
   if (o->common.json) {
     json_begin("nay.map.build/1");
     json_text("file", out);
@@ -128,38 +128,38 @@ static void build_report(const map_options *o, const char *out, const nay_map *m
     json_count("ndistinct", s.nkeys);
     json_count("value_bits", s.value_bits);
     json_count("check_bits", s.check_bits);
-    json_count("nbytes", nay_map_encoded_size(map));
-    json_real("bits_per_key", s.bits_per_key);
+    json_count("nbytes", nay_filter_encoded_size(map));
+    json_real("bits_per_key", map_bits_per_key(&s));
     json_end();
     return;
   }
   message("built %s: %s, values of %s, check %s, %s",
           strcmp(out, "-") == 0 ? "standard output" : out, COUNTED(s.nkeys, "key"),
           COUNTED(s.value_bits, "bit"), COUNTED(s.check_bits, "bit"),
-          size_text(nay_map_encoded_size(map), size));
+          size_text(nay_filter_encoded_size(map), size));
 }
 
 int map_build(map_options *o) {
   const char *out = o->output.path != NULL ? o->output.path : "-";
   outfile_may_write(out, o->output.force);
-  nay_map_params params = build_params(o);
+  nay_params params = build_params(o);
   build b = {.o = o};
-  if (nay_map_builder_new(&params, NULL, NULL, &b.builder) != NAY_OK) {
+  if (nay_builder_new(&params, NULL, NULL, &b.builder) != NAY_OK) {
     die(EXIT_TROUBLE, "out of memory");
   }
   map_rows(&o->common, &o->keys, (const char *const *)o->common.operands + 1,
            (size_t)o->common.noperands - 1, false, build_add, &b);
-  nay_map *map = build_finish(&b);
-  nay_map_builder_free(b.builder);
+  nay_filter *map = build_finish(&b);
+  nay_builder_free(b.builder);
   free(b.runs);
-  if (nay_map_set_key(map, described_key(&o->keys)) != NAY_OK) {
+  if (nay_filter_set_key(map, described_key(&o->keys)) != NAY_OK) {
     die(EXIT_TROUBLE, "cannot store --key");
   }
-  if (o->meta != NULL && nay_map_set_meta(map, o->meta, strlen(o->meta)) != NAY_OK) {
+  if (o->meta != NULL && nay_filter_set_meta(map, o->meta, strlen(o->meta)) != NAY_OK) {
     die(EXIT_TROUBLE, "cannot store --meta");
   }
   outfile_write(out, o->store_key ? NAY_FILE_PRIVATE : 0, build_produce, &map);
   build_report(o, out, map, b.nrows);
-  nay_map_free(map);
+  nay_filter_free(map);
   return EXIT_FOUND;
 }

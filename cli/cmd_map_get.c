@@ -8,8 +8,8 @@
 
 typedef struct get {
   const map_options *o;
-  nay_map *map;
-  nay_map_stats stats;
+  nay_filter *map;
+  nay_stats stats;
   selection selection;
   uint64_t values[BATCH_KEYS], bitmap[BATCH_WORDS];
 } get;
@@ -36,8 +36,8 @@ static void get_print(const get *g, const key_batch *b, size_t i) {
 }
 
 static void get_batch(get *g, key_stream *s, const key_batch *b) {
-  nay_status status =
-      nay_map_get_many(g->map, (const void *const *)b->keys, b->lens, b->n, g->values, g->bitmap);
+  nay_status status = nay_filter_get_many(g->map, (const void *const *)b->keys, b->lens, b->n,
+                                          g->values, g->bitmap);
   if (status != NAY_OK) die(exit_of(status), "cannot look keys up: %s", nay_status_text(status));
   for (size_t w = 0; w < (b->n + 63) / 64; w++) {
     if (g->o->invert) g->bitmap[w] = ~g->bitmap[w];
@@ -62,9 +62,9 @@ static void get_take_keys(map_options *o) {
 
 static void get_open(get *g, map_options *o) {
   g->map = map_open(o->common.operands[1], o->secret);
-  described_by(&o->keys, o->common.operands[1], nay_map_key(g->map));
+  described_by(&o->keys, o->common.operands[1], nay_filter_key(g->map));
   g->stats.size = sizeof g->stats;
-  nay_map_describe(g->map, &g->stats);
+  nay_filter_stats(g->map, &g->stats);
   if (g->stats.check_bits != 0) return;
   if (g->o->invert) die(EXIT_TROUBLE, "-v: a map without check bits does not know absent keys");
   message("no check bits: a key outside the set gets an arbitrary value");
@@ -97,7 +97,7 @@ int map_get(map_options *o) {
   }
   if (selection_counts(&o->common, &o->select)) get_count(&g);
   out_flush();
-  nay_map_free(g.map);
+  nay_filter_free(g.map);
   free(o->keys.args.at);
   return exit_worse(g.selection.nselected > 0 ? EXIT_FOUND : EXIT_NONE, reading);
 }

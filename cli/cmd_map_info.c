@@ -6,45 +6,45 @@
 
 /* ---- info ---- */
 
-static void info_json(const char *path, const nay_map *map, const nay_map_stats *s) {
+static void info_json(const char *path, const nay_filter *map, const nay_stats *s) {
   size_t len;
-  const uint8_t *meta = nay_map_meta(map, &len);
+  const uint8_t *meta = nay_filter_meta(map, &len);
   json_begin("nay.map.info/1");
   json_text("file", path);
   json_count("ndistinct", s->nkeys);
   json_count("value_bits", s->value_bits);
   json_count("check_bits", s->check_bits);
-  json_count("nbytes", nay_map_encoded_size(map));
+  json_count("nbytes", nay_filter_encoded_size(map));
   json_count("nbits", s->nbits);
-  json_real("bits_per_key", s->bits_per_key);
-  json_real("error_rate", s->error_rate);
-  json_count("nlayers", s->nlayers);
+  json_real("bits_per_key", map_bits_per_key(s));
+  json_real("error_rate", s->fpr_now);
+  json_count("nlayers", s->nlevels);
   json_text("hash", nay_hash_name(s->hash));
-  json_described(nay_map_key(map));
+  json_described(nay_filter_key(map));
   json_bool("locked", s->locked);
   if (meta != NULL) json_bytes("meta", meta, len);
   json_text("checksum", "ok");
   json_end();
 }
 
-static void info_text(const char *path, const nay_map *map, const nay_map_stats *s) {
+static void info_text(const char *path, const nay_filter *map, const nay_stats *s) {
   char size[NUMBER_TEXT], rate[NUMBER_TEXT], meta_text[200];
   size_t len;
-  const uint8_t *meta = nay_map_meta(map, &len);
+  const uint8_t *meta = nay_filter_meta(map, &len);
   out_text("%s: a static map of %s\n", path, COUNTED(s->nkeys, "key"));
   out_text("  value    %s\n", COUNTED(s->value_bits, "bit"));
   if (s->check_bits == 0) {
     out_text("  check    none: a key outside the set gets an arbitrary value\n");
   } else {
     out_text("  check    %s: a key outside the set is absent, but for %s of them\n",
-             COUNTED(s->check_bits, "bit"), fpr_text(s->error_rate, rate));
+             COUNTED(s->check_bits, "bit"), fpr_text(s->fpr_now, rate));
   }
-  out_text("  size     %s, %.4g bits per key\n", size_text(nay_map_encoded_size(map), size),
-           s->bits_per_key);
-  out_text("  layers   %u\n", (unsigned)s->nlayers);
+  out_text("  size     %s, %.4g bits per key\n", size_text(nay_filter_encoded_size(map), size),
+           map_bits_per_key(s));
+  out_text("  layers   %u\n", (unsigned)s->nlevels);
   out_text("  hash     %s%s\n", nay_hash_name(s->hash), s->locked ? ", the key is not given" : "");
-  if (!nay_key_description_same(nay_map_key(map), "text")) {
-    out_text("  key type %s\n", nay_map_key(map));
+  if (!nay_key_description_same(nay_filter_key(map), "text")) {
+    out_text("  key type %s\n", nay_filter_key(map));
   }
   if (meta != NULL)
     out_text("  note     %s\n", escape_text(meta, len, meta_text, sizeof meta_text));
@@ -72,7 +72,7 @@ int map_info(map_options *o) {
     }
     if (o->common.json) info_json(path, file.map, &file.stats);
     if (!o->common.json) info_text(path, file.map, &file.stats);
-    nay_map_free(file.map);
+    nay_filter_free(file.map);
   }
   out_flush();
   return worst;
@@ -81,7 +81,7 @@ int map_info(map_options *o) {
 /* ---- verify ---- */
 
 typedef struct verify {
-  const nay_map *map;
+  const nay_filter *map;
   uint64_t nrows, nwrong;
   int reading; /* the exit status of files of rows that could not be read */
 } verify;
@@ -90,7 +90,7 @@ static void verify_row(void *ctx, const map_row *row) {
   verify *v = ctx;
   char text[80];
   uint64_t value = 0;
-  nay_status status = nay_map_get(v->map, row->key, row->len, &value);
+  nay_status status = nay_filter_get(v->map, row->key, row->len, &value);
   v->nrows++;
   if (status == NAY_OK && value == row->value) return;
   if (v->nwrong++ >= 5) return;
@@ -146,7 +146,7 @@ int map_verify(map_options *o) {
   verify v = {.map = file.map};
   if (o->keys.files.n > 0) {
     if (file.stats.locked) die(EXIT_TROUBLE, "%s is keyed: give its key with --secret", path);
-    described_by(&o->keys, path, nay_map_key(file.map));
+    described_by(&o->keys, path, nay_filter_key(file.map));
     v.reading =
         map_rows(&o->common, &o->keys, o->keys.files.at, o->keys.files.n, true, verify_row, &v);
     if (v.nrows == 0 && v.reading == EXIT_FOUND) message_error("warning: --keys gives no rows");
@@ -154,6 +154,6 @@ int map_verify(map_options *o) {
   if (o->common.json) verify_json(o, path, &v);
   if (!o->common.json) verify_text(o, path, &v);
   out_flush();
-  nay_map_free(file.map);
+  nay_filter_free(file.map);
   return exit_worse(v.nwrong == 0 ? EXIT_FOUND : EXIT_NONE, v.reading);
 }

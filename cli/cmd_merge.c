@@ -86,7 +86,7 @@ static void merge_one(const merge_options *o, nay_filter *dst, const char *path,
   double most = o->max_fpr != 0 ? o->max_fpr : PROMISE_FPR_MOST;
   merge_promise(promised, src);
   nay_status status =
-      o->intersect ? nay_filter_intersect(dst, src) : nay_filter_merge(dst, src, most);
+      o->intersect ? nay_filter_intersect(dst, src, NULL) : nay_filter_merge(dst, src, most, NULL);
   if (status == NAY_EMISMATCH) merge_mismatch(dst, src, path);
   if (status == NAY_ENOTSUP) {
     die(EXIT_TROUBLE, "a %s filter does not support %s", nay_kind_name(nay_filter_kind(dst)),

@@ -62,7 +62,7 @@ static unsigned plan_traits(const plan_options *o, nay_kind kind) {
 static size_t plan_candidates(const plan_options *o, unsigned need, candidate *list) {
   size_t n = 0;
   for (int kind = 1; kind < PLAN_KINDS; kind++) {
-    if (nay_kind_name((nay_kind)kind) == NULL) continue;
+    if (!is_filter_kind((nay_kind)kind)) continue;
     if (o->size.kind != NAY_AUTO && o->size.kind != (nay_kind)kind) continue;
     candidate c = {.plan = {.size = sizeof c.plan},
                    .kind = (nay_kind)kind,

@@ -126,7 +126,7 @@ static void uniq_check_state(const uniq_options *o, const nay_filter *f) {
   if (s.locked) die(EXIT_TROUBLE, "%s is keyed, and no state of nay uniq", o->state);
   if (nay_filter_params(f, &is) != NAY_OK) {
     die(EXIT_TROUBLE, "%s is a %s filter, and no state of nay uniq", o->state,
-        s.kind != NAY_AUTO ? nay_kind_name(s.kind) : nay_format_name(nay_format_of(f)));
+        s.kind != NAY_AUTO ? nay_kind_name(s.kind) : nay_format_name(nay_filter_format(f)));
   }
   const char *option = uniq_contradiction(o, &is);
   if (option == NULL) return;

@@ -54,7 +54,7 @@ static void verify_show_missing(const key_batch *b, size_t w, uint64_t word, ver
 static void verify_open_rivals(const char *path, const verify_options *o, const nay_filter *f,
                                verdict *v) {
   static const char prefix[] = "cassandra";
-  const nay_format *own = nay_format_of(f), *format;
+  const nay_format *own = nay_filter_format(f), *format;
   bool has = strncmp(nay_format_name(own), prefix, strlen(prefix)) == 0;
   if (!has || o->keys.files.n == 0 || strcmp(path, "-") == 0) return;
   for (size_t i = 0, n = 0; (format = nay_format_at(i)) != NULL && n < VERIFY_RIVALS; i++) {
@@ -78,7 +78,7 @@ static void verify_rivals(const key_batch *b, verdict *v) {
 static const char *verify_fitting(const verdict *v) {
   for (size_t i = 0; v->nmissing != 0 && i < VERIFY_RIVALS; i++) {
     if (v->rivals[i].filter != NULL && v->rivals[i].nmissing == 0) {
-      return nay_format_name(nay_format_of(v->rivals[i].filter));
+      return nay_format_name(nay_filter_format(v->rivals[i].filter));
     }
   }
   return NULL;
@@ -157,9 +157,9 @@ static void verify_text(const verify_options *o, const char *path, const nay_fil
   char a[NUMBER_TEXT], b[NUMBER_TEXT], c[NUMBER_TEXT], d[NUMBER_TEXT];
   if (o->common.quiet) return;
   out_text("%s: %s\n", path,
-           nay_format_has_checksum(nay_format_of(f)) ? "intact, every checksum matches"
+           (nay_format_traits(nay_filter_format(f)) & NAY_FORMAT_CHECKSUM) != 0 ? "intact, every checksum matches"
                                                      : "readable; this layout has no checksum");
-  if (nay_format_caveat(f) != NULL) out_text("%s: %s\n", path, nay_format_caveat(f));
+  if (nay_filter_caveat(f) != NULL) out_text("%s: %s\n", path, nay_filter_caveat(f));
   if (o->keys.files.n > 0) {
     out_text("%s: %s, %s missing\n", path, COUNTED(v->nkeys, "key"),
              count_text((double)v->nmissing, b));
@@ -188,7 +188,7 @@ static void verify_json(const verify_options *o, const char *path, const nay_fil
   interval i = interval_of(v->nmaybes, v->nabsent, Z_999);
   json_begin("nay.verify/1");
   json_text("file", path);
-  json_text("checksum", nay_format_has_checksum(nay_format_of(f)) ? "ok" : "none");
+  json_text("checksum", (nay_format_traits(nay_filter_format(f)) & NAY_FORMAT_CHECKSUM) != 0 ? "ok" : "none");
   if (o->keys.files.n > 0) {
     json_count("nkeys", v->nkeys);
     json_count("nmissing", v->nmissing);

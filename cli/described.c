@@ -15,7 +15,7 @@ static const char *described_name(const char *path) {
 
 /* Keys are read as the file states. */
 static void described_adopt(keys_options *keys, const char *path, const char *stated) {
-  nay_key_description how;
+  nay_key_description how = {.size = sizeof how};
   nay_diag diag = {.what = NULL};
   if (nay_key_description_parse(stated, &diag, &how) != NAY_OK) {
     die(EXIT_TROUBLE, "%s: its keys are of type %s: %s", described_name(path), stated, diag.what);
@@ -53,7 +53,7 @@ void described_by(keys_options *keys, const char *path, const char *stated) {
 }
 
 const char *filter_states(const nay_filter *f) {
-  bool native = strcmp(nay_format_name(nay_format_of(f)), "nay") == 0;
+  bool native = strcmp(nay_format_name(nay_filter_format(f)), "nay") == 0;
   return native ? nay_filter_key(f) : NULL;
 }
 
@@ -72,7 +72,7 @@ void describe_filter(const keys_options *keys, nay_filter *f) {
   nay_status status = nay_filter_set_key(f, key);
   if (status == NAY_OK) return;
   if (status != NAY_ENOTSUP) die(EXIT_TROUBLE, "cannot store --key: %s", nay_status_text(status));
-  describe_not(key, nay_format_name(nay_format_of(f)));
+  describe_not(key, nay_format_name(nay_filter_format(f)));
 }
 
 void json_described(const char *stated) {

@@ -23,7 +23,7 @@ static void json_members(const step_members *m) {
 static void json_step(const explained_filter *f, size_t i) {
   const nay_explain_step *s = &f->steps[i];
   json_open(NULL, '{');
-  json_text("step", nay_step_kind_name(s->kind));
+  json_text("step", s->name);
   json_bool("match", s->ok);
   json_count("group", s->group);
   json_count("level", s->level);

@@ -169,8 +169,8 @@ static nay_status members_step(void *ctx, const nay_explain_step *s) {
 }
 
 static void members_explain(members *m, const nay_filter *filter, const void *key, size_t len,
-                            nay_explain_sink sink, nay_explanation *why) {
-  nay_status status = nay_filter_explain(filter, key, len, sink, m, why);
+                            nay_explain_visitor visit, nay_explanation *why) {
+  nay_status status = nay_filter_explain(filter, key, len, visit, m, why);
   if (status != NAY_OK) die(exit_of(status), "%s", nay_status_text(status));
 }
 

@@ -67,7 +67,7 @@ static void filter_unrecognised(filter_file *file, const char *path) {
   char names[2 * DIAG_TEXT - 80] = "";
   const nay_format *format;
   for (size_t i = 0; (format = nay_format_at(i)) != NULL; i++) {
-    if (nay_format_has_magic(format)) continue;
+    if ((nay_format_traits(format) & NAY_FORMAT_MAGIC) != 0) continue;
     size_t used = strlen(names);
     snprintf(names + used, sizeof names - used, "%s%s", used > 0 ? ", " : "",
              nay_format_name(format));
@@ -109,7 +109,7 @@ static bool filter_named_wrong(filter_file *file, const char *path, const file_b
 /* The version in the name of one of Cassandra's files decides nothing that a magic number or
  * --format says. */
 static const nay_format *filter_by_name(const char *path, const nay_format *named) {
-  if (named != NULL && nay_format_has_magic(named)) return named;
+  if (named != NULL && (nay_format_traits(named) & NAY_FORMAT_MAGIC) != 0) return named;
   const nay_format *by_name = sstable_name_format(path);
   if (by_name != NULL && named != NULL && by_name != named) {
     message_error("warning: %s is %s by the version in its name, not %s", path,
@@ -157,7 +157,14 @@ filter_file filterfile_try(const char *path, const filter_options *filter) {
       b = filter_read(fd, path, SIZE_MAX);
     }
     file.status = nay_format_decode(file.format, b.at, b.len, 0, NULL, &diag, &file.filter);
-    if (file.status == NAY_OK) file.format = nay_format_of(file.filter); /* of RocksDB's: which */
+    if (file.status == NAY_OK)
+      file.format = nay_filter_format(file.filter); /* of RocksDB's: which */
+  }
+  if (file.status == NAY_OK && nay_filter_kind(file.filter) == NAY_MAP) {
+    nay_filter_free(file.filter);
+    file.filter = NULL;
+    file.status = NAY_EFORMAT;
+    diag = (nay_diag){.what = "a static map, not a filter"};
   }
   if (file.status != NAY_OK && file.why[0] == '\0') {
     diag_text(file.status, &diag, file.why);
@@ -272,7 +279,7 @@ typedef struct filter_content {
 
 static nay_status filter_produce(void *ctx, nay_sink sink, void *sink_ctx) {
   const filter_content *c = ctx;
-  const nay_format *format = nay_format_of(c->filter);
+  const nay_format *format = nay_filter_format(c->filter);
   if (strcmp(nay_format_name(format), "nay") == 0) {
     return nay_filter_encode_stream(c->filter, sink, sink_ctx);
   }
@@ -329,9 +336,9 @@ bool filterfile_seed(const nay_filter *f, uint64_t *seed) {
 }
 
 void json_filter_caveats(const nay_filter *f) {
-  if (nay_format_caveat(f) == NULL) return;
+  if (nay_filter_caveat(f) == NULL) return;
   json_open("caveats", '[');
-  json_text(NULL, nay_format_caveat(f));
+  json_text(NULL, nay_filter_caveat(f));
   json_close();
 }
 
@@ -362,13 +369,13 @@ void json_filter(const nay_filter *f, const nay_format *format, uint64_t nbytes,
 }
 
 static uint64_t encoded_size(const nay_filter *f) {
-  return nay_format_encoded_size(nay_format_of(f), f);
+  return nay_format_encoded_size(nay_filter_format(f), f);
 }
 
 static void report_text(const char *done, const char *path, const nay_filter *f, const nay_stats *s,
                         uint64_t nkeys) {
   char size[NUMBER_TEXT], rate[NUMBER_TEXT];
-  const nay_format *format = nay_format_of(f);
+  const nay_format *format = nay_filter_format(f);
   bool native = strcmp(nay_format_name(format), "nay") == 0;
   bool known = nkeys != ESTIMATED;
   /* the FPR of another system's layout is an approximation: see nay_format_plan */
@@ -393,7 +400,7 @@ static int report_change(const options *o, const char *done, const char *path, c
     if (nkeys != ESTIMATED) json_count("nkeys", nkeys);
     if (removal) json_count("nremoved", nkeys - nabsent);
     if (removal) json_count("nmissing", nabsent);
-    json_filter(f, nay_format_of(f), encoded_size(f), &p);
+    json_filter(f, nay_filter_format(f), encoded_size(f), &p);
     json_end();
   } else {
     report_text(done, shown, f, &p.stats, removal ? nkeys - nabsent : nkeys);

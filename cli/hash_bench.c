@@ -73,7 +73,7 @@ static nay_filter *hash_filter_of(const nay_format *format) {
   nay_filter *f = NULL;
   nay_builder *b = NULL;
   if (nay_format_new(format, &p, NULL, NULL, &f) == NAY_OK) return f;
-  if (nay_format_builder(format, &p, NULL, NULL, &b) != NAY_OK) return NULL;
+  if (nay_format_builder_new(format, &p, NULL, NULL, &b) != NAY_OK) return NULL;
   bool ok = nay_builder_add(b, "key", 3) == NAY_OK && nay_builder_finish(b, NULL, &f) == NAY_OK;
   nay_builder_free(b);
   return ok ? f : NULL;

@@ -111,7 +111,7 @@ static bool print_is_right(nay_key_type type, const uint8_t *key, size_t len, co
                            size_t text_len) {
   uint8_t *parsed = must_alloc(len + 1);
   size_t parsed_len;
-  bool right = nay_key_parse(type, text, text_len, parsed, len + 1, &parsed_len, NULL) == NAY_OK &&
+  bool right = nay_key_parse(type, text, text_len, NULL, parsed, len + 1, &parsed_len) == NAY_OK &&
                parsed_len == len && (len == 0 || memcmp(parsed, key, len) == 0);
   free(parsed);
   return right;

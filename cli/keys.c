@@ -91,7 +91,7 @@ static void reader_columns(key_reader *r, const keys_options *s) {
 
 /* Binary integers are keys as they are. */
 static nay_key_description reader_how(const keys_options *s) {
-  nay_key_description how;
+  nay_key_description how = {.size = sizeof how};
   nay_key_type type = s->type == KEY_U64LE ? NAY_KEY_TEXT : (nay_key_type)s->type;
   nay_status status = nay_key_description_parse(nay_key_type_name(type), NULL, &how);
   if (status != NAY_OK) die(EXIT_TROUBLE, "--key: %s", nay_status_text(status));
@@ -202,8 +202,8 @@ static key_result reader_decode(const key_reader *r, uint8_t *scratch, key_recor
   uint8_t *to = scratch + record->scratch_used;
   size_t room = record->len + 8 + key_reader_room(r);
   nay_diag diag = {.what = NULL};
-  nay_status status = nay_key_convert(&r->how, (const char *)record->text, record->text_len, to,
-                                      room, &record->key_len, &diag);
+  nay_status status = nay_key_convert(&r->how, (const char *)record->text, record->text_len, &diag,
+                                      to, room, &record->key_len);
   if (status != NAY_OK) {
     *fail = (key_failure){.what = diag.what, .is_value = true, .offset = diag.offset};
     return KEY_BAD;
@@ -220,7 +220,7 @@ uint8_t *key_of_text(const keys_options *style, const char *option, const char *
   nay_key_description how = reader_how(style);
   size_t cap = strlen(text) + 8 + (how.type == NAY_KEY_NUMERIC ? NAY_KEY_NUMERIC_MAX : 0);
   uint8_t *key = must_alloc(cap);
-  if (nay_key_convert(&how, text, strlen(text), key, cap, len, &diag) != NAY_OK) {
+  if (nay_key_convert(&how, text, strlen(text), &diag, key, cap, len) != NAY_OK) {
     die(EXIT_TROUBLE, "--%s: '%s' is not of type %s: %s (at byte %llu)", option, text,
         nay_key_type_name(how.type), diag.what, (unsigned long long)diag.offset);
   }

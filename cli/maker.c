@@ -130,7 +130,7 @@ static nay_filter *make_unknown(const options *o, const keys_options *keys,
   nay_params p = *params;
   p.threads = keys_threads(keys);
   if (format == NULL) format = nay_format_find("nay");
-  nay_status status = nay_format_builder(format, &p, NULL, &diag, &builder);
+  nay_status status = nay_format_builder_new(format, &p, NULL, &diag, &builder);
   if (status != NAY_OK) make_failed(status, &diag);
   key_stream *s = stream_open(o, keys, paths, npaths, NULL);
   for (key_batch *b; (b = stream_next(s)) != NULL;) {

@@ -19,12 +19,18 @@ static nay_status map_read(const char *path, map_file *file) {
   size_t len;
   nay_status status;
   if (filterfile_is_regular(path)) {
-    status = nay_map_open(path, NULL, &diag, &file->map);
+    status = nay_filter_open(path, NULL, &diag, &file->map);
   } else if (!filterfile_bytes(path, &bytes, &len, file->why)) {
     return NAY_EIO;
   } else {
-    status = nay_map_decode(bytes, len, NULL, &diag, &file->map);
+    status = nay_filter_decode(bytes, len, NULL, &diag, &file->map);
     free(bytes);
+  }
+  if (status == NAY_OK && nay_filter_kind(file->map) != NAY_MAP) {
+    nay_filter_free(file->map);
+    file->map = NULL;
+    status = NAY_EFORMAT;
+    diag = (nay_diag){.what = "a filter, not a static map"};
   }
   if (status != NAY_OK) diag_text(status, &diag, file->why);
   return status;
@@ -33,7 +39,7 @@ static nay_status map_read(const char *path, map_file *file) {
 static bool map_unlock(const char *secret, map_file *file) {
   uint8_t key[16];
   if (!filterfile_secret(secret, key)) return true;
-  const char *why = nay_map_unlock(file->map, key) == NAY_OK ? NULL
+  const char *why = nay_filter_unlock(file->map, key) == NAY_OK ? NULL
                     : file->stats.hash == NAY_HASH_SIPHASH   ? "--secret is not the key of this map"
                                                              : "is not keyed: omit --secret";
   if (why != NULL) snprintf(file->why, sizeof file->why, "%s", why);
@@ -45,14 +51,14 @@ map_file map_try(const char *path, const char *secret) {
   nay_status status = map_read(path, &file);
   file.status = status == NAY_OK ? EXIT_FOUND : exit_of(status);
   if (status != NAY_OK) return file;
-  nay_map_describe(file.map, &file.stats);
+  nay_filter_stats(file.map, &file.stats);
   if (!map_unlock(secret, &file)) {
-    nay_map_free(file.map);
+    nay_filter_free(file.map);
     file.map = NULL;
     file.status = EXIT_TROUBLE;
     return file;
   }
-  nay_map_describe(file.map, &file.stats);
+  nay_filter_stats(file.map, &file.stats);
   return file;
 }
 
@@ -61,7 +67,7 @@ void map_tell(const char *path, const map_file *file) {
   message_error("%s: %s", map_name(path), file->why);
 }
 
-nay_map *map_open(const char *path, const char *secret) {
+nay_filter *map_open(const char *path, const char *secret) {
   map_file file = map_try(path, secret);
   if (file.map == NULL) die(file.status, "%s: %s", map_name(path), file.why);
   if (file.stats.locked) die(EXIT_TROUBLE, "%s is keyed: give its key with --secret", path);

@@ -9,8 +9,8 @@
 
 /* map_file: what is known of a file that was tried. map is NULL when status is not EXIT_FOUND. */
 typedef struct map_file {
-  nay_map *map;
-  nay_map_stats stats;
+  nay_filter *map;
+  nay_stats stats;
   int status; /* an exit status */
   char why[DIAG_TEXT];
 } map_file;
@@ -22,7 +22,12 @@ map_file map_try(const char *path, const char *secret);
 void map_tell(const char *path, const map_file *file);
 
 /* map_open: a map that is unlocked; exits when there is none, or when its secret is missing. */
-nay_map *map_open(const char *path, const char *secret);
+nay_filter *map_open(const char *path, const char *secret);
+
+/* map_bits_per_key: of the payload; 0 when the map has no keys. */
+static inline double map_bits_per_key(const nay_stats *s) {
+  return s->nkeys != 0 ? (double)s->nbits / (double)s->nkeys : 0;
+}
 
 /* map_row: a key and its value. */
 typedef struct map_row {

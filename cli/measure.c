@@ -51,7 +51,7 @@ static nay_status measure_build(const nay_format *format, const nay_params *p, c
   }
   if (status != NAY_ENOTSUP) return status;
   nay_builder *b;
-  status = format != NULL ? nay_format_builder(format, p, NULL, diag, &b)
+  status = format != NULL ? nay_format_builder_new(format, p, NULL, diag, &b)
                           : nay_builder_new(p, NULL, diag, &b);
   if (status != NAY_OK) return status;
   for (size_t i = 0; i < s->n && status == NAY_OK; i++) {

@@ -6,12 +6,15 @@
 
 #include "options.h"
 
+bool is_filter_kind(nay_kind kind) {
+  return nay_kind_name(kind) != NULL && (nay_kind_traits(kind) & NAY_CAN_GET) == 0;
+}
+
 void kind_names(const char *list[OPTION_VALUES]) {
   size_t n = 0;
   list[n++] = "auto";
   for (int kind = 1; kind < OPTION_VALUES - 1; kind++) {
-    const char *name = nay_kind_name((nay_kind)kind);
-    if (name != NULL) list[n++] = name;
+    if (is_filter_kind((nay_kind)kind)) list[n++] = nay_kind_name((nay_kind)kind);
   }
   list[n] = NULL;
 }

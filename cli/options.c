@@ -101,7 +101,7 @@ static uint64_t option_kinds(const option_row *row, const char *value) {
     const char *comma = strchr(at, ',');
     size_t len = comma != NULL ? (size_t)(comma - at) : strlen(at);
     snprintf(name, sizeof name, "%.*s", (int)(len < 60 ? len : 60), at);
-    if (nay_kind_parse(name, &kind) != NAY_OK) option_bad_word(row, name);
+    if (nay_kind_parse(name, &kind) != NAY_OK || !is_filter_kind(kind)) option_bad_word(row, name);
     if (kind == NAY_AUTO)
       die(EXIT_TROUBLE, "--%s: auto stands for all and stands alone", row->name);
     kinds |= (uint64_t)1 << kind;
@@ -179,7 +179,9 @@ static void option_set_word(const option_row *row, const char *value, void *at) 
   switch (row->type) {
     case OPTION_KIND:
     case OPTION_KIND_ADDS:
-      if (nay_kind_parse(value, at) != NAY_OK) option_bad_word(row, value);
+      if (nay_kind_parse(value, at) != NAY_OK || !is_filter_kind(*(nay_kind *)at)) {
+        option_bad_word(row, value);
+      }
       break;
     case OPTION_FORMAT: *(const nay_format **)at = option_format(row, value); break;
     case OPTION_FILE_FORMAT: option_file_format(row, value, at); break;

@@ -193,6 +193,10 @@ bool option_is_layout(const option_row *row);
 /* layout_at: the i-th layout that is chosen, of OPTION_FORMATS; NULL past the last. */
 const nay_format *layout_at(uint64_t formats, size_t i);
 
+/* is_filter_kind: a family of filters; static maps have a command of their own. auto is one, too.
+ */
+bool is_filter_kind(nay_kind kind);
+
 /* kind_names and format_names: those of this library, ended by NULL. */
 void kind_names(const char *list[OPTION_VALUES]);
 void format_names(const char *list[OPTION_VALUES]);

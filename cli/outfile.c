@@ -48,7 +48,7 @@ void outfile_may_write(const char *path, bool force) {
 
 /* ---- the lock ---- */
 
-static nay_filelock outfile_locked;
+static nay_filelock outfile_locked = {.size = sizeof outfile_locked};
 static bool outfile_is_locked;
 
 _Noreturn static void outfile_failed(const char *path, nay_status status, const nay_diag *diag) {
@@ -60,7 +60,7 @@ _Noreturn static void outfile_failed(const char *path, nay_status status, const 
 /* A signal that comes while the lock is taken waits until its handler knows of the lock. */
 static nay_status outfile_try_lock(const char *path, nay_diag *diag) {
   signals_defer(true);
-  nay_status status = nay_file_lock(path, NAY_LOCK_TRY, &outfile_locked, diag);
+  nay_status status = nay_file_lock(path, NAY_LOCK_TRY, diag, &outfile_locked);
   outfile_is_locked = status == NAY_OK;
   if (outfile_is_locked) signals_release(&outfile_locked);
   signals_defer(false);
@@ -76,7 +76,7 @@ void outfile_lock(const char *path) {
   nay_status status = outfile_try_lock(path, &diag);
   if (status == NAY_EIO && diag.os_error == EWOULDBLOCK) {
     message("waiting for another nay process that changes %s", path);
-    status = nay_file_lock(path, 0, &outfile_locked, &diag);
+    status = nay_file_lock(path, 0, &diag, &outfile_locked);
     outfile_is_locked = status == NAY_OK;
     if (outfile_is_locked) signals_release(&outfile_locked);
   }

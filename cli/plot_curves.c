@@ -30,7 +30,7 @@
 #define CURVES_KINDS 32
 
 bool plot_takes(const plot_options *o, nay_kind kind) {
-  if (nay_kind_name(kind) == NULL) return false;
+  if (!is_filter_kind(kind)) return false;
   return o->kinds == 0 || (o->kinds >> kind & 1) != 0;
 }
 

@@ -74,7 +74,7 @@ void tablefile_close(table_file *file) {
 
 /* Where they are, or from a copy that is unpacked. */
 static bool table_filter_judge(const nay_table_filters_entry *f, promise *judged) {
-  nay_view view;
+  nay_view view = {.size = sizeof view};
   nay_filter *copy = NULL;
   if (nay_format_view(f->format, f->bytes, f->len, 0, NULL, &view) == NAY_OK) {
     *judged = promise_judge(nay_view_filter(&view), 0);

@@ -4,16 +4,16 @@
  *   $ batch
  *   10000 keys added, 9978 of them new to the filter
  *   of 10000 others 96 are maybe: 0.96%
- *   packed in one buffer: 96
+ *   as a column: 96
  */
-#include <nay_advanced.h>
+#include <nay_column.h>
 #include <stdio.h>
 
 #define N 10000
 
 static uint64_t ids[2 * N], bitmap[NAY_BITMAP_WORDS(N)];
 static const void *keys[2 * N];
-static size_t lens[2 * N], offsets[N + 1];
+static size_t lens[2 * N];
 
 static int count_bits(void) { return (int)nay_bitmap_count(bitmap, N); }
 
@@ -30,9 +30,10 @@ int main(void) {
   printf("%d keys added, %d of them new to the filter\n", N, count_bits());
   if (nay_filter_may_contain_many(filter, keys + N, lens + N, N, bitmap) != NAY_OK) return 1;
   printf("of %d others %d are maybe: %.2f%%\n", N, count_bits(), 100.0 * count_bits() / N);
-  for (size_t i = 0; i <= N; i++) offsets[i] = i * sizeof ids[0];
-  if (nay_filter_may_contain_packed(filter, ids + N, offsets, N, bitmap) != NAY_OK) return 1;
-  printf("packed in one buffer: %d\n", count_bits());
+  nay_column column = {sizeof column, .bytes = ids + N, .nbytes = N * sizeof ids[0],
+                       .width = sizeof ids[0]};
+  if (nay_filter_may_contain_column(filter, &column, N, bitmap) != NAY_OK) return 1;
+  printf("as a column: %d\n", count_bits());
   nay_filter_free(filter);
   return 0;
 }

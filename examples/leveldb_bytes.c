@@ -23,7 +23,8 @@ int main(void) {
   for (size_t i = 0; i < len; i++) printf("%02x%s", bytes[i], i + 1 < len ? " " : "\n");
   nay_filter_free(filter);
 
-  nay_view view; /* no allocation: what an engine does with a filter block it has in its cache */
+  nay_view view = {.size = sizeof view}; /* no allocation: what an engine does with a filter block
+                                            it has in its cache */
   if (nay_format_view(leveldb, bytes, len, 0, NULL, &view) != NAY_OK) return 1;
   const nay_filter *probe = nay_view_filter(&view);
   printf("world: %s\n", nay_filter_may_contain(probe, "world", 5) ? "maybe" : "nay");

@@ -28,10 +28,10 @@ int main(void) {
   nay_filter *a = shard(400000, 0, 20000), *b = shard(200000, 20000, 30000);
   uint64_t factor;
   show("shard a:", a);
-  if (nay_filter_merge(a, b, 0.01) != NAY_OK) return 1; /* refused above an FPR of 1% */
+  if (nay_filter_merge(a, b, 0.01, NULL) != NAY_OK) return 1; /* refused above an FPR of 1% */
   show("merged: ", a);
   if (nay_filter_fold_factor(a, 0.01, &factor) != NAY_OK) return 1; /* the largest that keeps 1% */
-  if (nay_filter_fold(a, factor) != NAY_OK) return 1;               /* no keys are needed */
+  if (nay_filter_fold(a, factor, NULL) != NAY_OK) return 1;         /* no keys are needed */
   show("folded: ", a);
   nay_filter_free(a);
   nay_filter_free(b);

@@ -1,7 +1,8 @@
+/* Stable: a program works with every later library of the same SONAME. */
 /*
  * nay_advanced.h - what engines, plug-ins and tools need beyond nay.h: hashes instead of keys,
- * batches of packed keys, set algebra, filters in pieces, views of bytes that stay where they are,
- * memory that moves. Ownership, errors, threads and the ABI are as nay.h says.
+ * set algebra, views of bytes that stay where they are. Ownership, errors, threads and the ABI are
+ * as nay.h says.
  */
 #ifndef NAY_ADVANCED_H
 #define NAY_ADVANCED_H
@@ -23,7 +24,8 @@ extern "C" {
 #define NAY_CAN_COUNT 0x20u
 #define NAY_CAN_GROW 0x40u
 #define NAY_CAN_EXPIRE 0x80u
-NAY_API unsigned nay_kind_traits(nay_kind kind);
+#define NAY_CAN_GET 0x100u /* a static map: values, see nay_map.h */
+NAY_API uint32_t nay_kind_traits(nay_kind kind);
 
 /* nay_kind_parse: the inverse of nay_kind_name; "auto" is NAY_AUTO. NAY_EINVAL: no such name. */
 NAY_API nay_status nay_kind_parse(const char *name, nay_kind *kind);
@@ -42,27 +44,13 @@ NAY_API nay_kind nay_filter_kind(const nay_filter *filter);
 #define NAY_LOW_MEMORY 0x20u
 
 /*
- * nay_params_choose_static: which static family to take for a set that is built once (NAY_AUTO
- * chooses among those that take adds). NAY_FUSE when its probe, three to six times as fast, costs
- * at most 15% more bytes than ribbon, or 2.2 times its rate in the same bytes; else NAY_RIBBON.
- * params->kind does not matter. NAY_EINVAL when neither can do it.
- */
-NAY_API nay_status nay_params_choose_static(const nay_params *params, nay_diag *diag,
-                                            nay_kind *kind);
-
-/*
  * nay_filter_params: what nay_filter_new would make an empty twin from: the same shape, hash, seed
- * or secret key, and limits, so that the two can be merged. The size comes as nbits (scalable: as
- * fpr). NAY_ENOTSUP: a family without add, or another system's layout. NAY_EKEY: locked.
+ * or secret key, and limits, so that the two can be merged. So a filter that was opened becomes one
+ * that takes concurrent adds: set NAY_CONCURRENT, make the twin, merge. The size comes as nbits
+ * (scalable: as fpr). NAY_ENOTSUP: a family without add, or another system's layout. NAY_EKEY:
+ * locked.
  */
 NAY_API nay_status nay_filter_params(const nay_filter *filter, nay_params *params);
-
-/*
- * nay_filter_make_concurrent: as NAY_CONCURRENT, for a filter that was opened. Call it before
- * others see f. NAY_ENOTSUP: another system's layout, or a family that takes adds from one thread
- * at a time. NAY_ENOMEM.
- */
-NAY_API nay_status nay_filter_make_concurrent(nay_filter *filter);
 
 /* ---- hashes ---------------------------------------------------------------------------------- */
 
@@ -109,7 +97,7 @@ NAY_API nay_status nay_hasher_hash_many(const nay_hasher *hasher, const void *co
  * key. */
 NAY_API bool nay_hasher_same(const nay_hasher *a, const nay_hasher *b);
 
-/* nay_hash_name: "xxh3", "siphash13", "caller", ...; "unknown" for other numbers. */
+/* nay_hash_name: "xxh3", "siphash13", "caller", ...; NULL for other numbers. */
 NAY_API const char *nay_hash_name(nay_hash_kind kind);
 
 /* nay_filter_add_hash: nay_filter_add of a hash. */
@@ -181,24 +169,10 @@ NAY_API nay_status nay_builder_add_hash(nay_builder *builder, nay_hash hash);
 /* nay_hash_mix: a bijection of 64 bits that makes sequential integers look random (SplitMix64). */
 NAY_API uint64_t nay_hash_mix(uint64_t x);
 
-/* nay_hash_siphash: SipHash-c-d of bytes under a 16-byte key; the reference vectors are of 2-4. */
-NAY_API uint64_t nay_hash_siphash(const uint8_t key[16], const void *bytes, size_t len, unsigned c,
-                                  unsigned d);
-
 /* Values of nay_hash_kind from 64 on are the hashes of other systems' layouts, which native
  * families do not take; nay_hash_name names them, and doc/hashing.md says what they are. */
 
-/* ---- packed keys, prefetching ---------------------------------------------------------------- */
-
-/*
- * Keys one after the other in one buffer, as columns of a table are: key i is
- * bytes[offsets[i], offsets[i + 1]), so there are n + 1 offsets, which never descend (NAY_EINVAL).
- */
-NAY_API nay_status nay_filter_add_packed(nay_filter *filter, const void *bytes,
-                                         const size_t *offsets, size_t n, uint64_t *bitmap,
-                                         size_t *taken);
-NAY_API nay_status nay_filter_may_contain_packed(const nay_filter *filter, const void *bytes,
-                                                 const size_t *offsets, size_t n, uint64_t *bitmap);
+/* ---- prefetching ----------------------------------------------------------------------------- */
 
 /*
  * nay_filter_prefetch: prefetches the cache lines that a probe of this hash reads, and returns at
@@ -214,7 +188,7 @@ NAY_API void nay_filter_prefetch(const nay_filter *filter, nay_hash hash);
  * the result is not what building the intersection would give and its rate is not known: it is
  * marked as derived (nay_stats), for ever. Same sizes only.
  */
-NAY_API nay_status nay_filter_intersect(nay_filter *dst, const nay_filter *src);
+NAY_API nay_status nay_filter_intersect(nay_filter *dst, const nay_filter *src, nay_diag *diag);
 
 /*
  * nay_filter_fold: shrinks by an integer factor without the keys: the bytes are exactly those of a
@@ -223,7 +197,7 @@ NAY_API nay_status nay_filter_intersect(nay_filter *dst, const nay_filter *src);
  * finished, also with factor 1: it does not grow again, and adding a key that tests nay returns
  * NAY_EFULL.
  */
-NAY_API nay_status nay_filter_fold(nay_filter *filter, uint64_t factor);
+NAY_API nay_status nay_filter_fold(nay_filter *filter, uint64_t factor, nay_diag *diag);
 
 /*
  * nay_filter_fold_factor: the largest factor by which nay_filter_fold keeps the rate, with the keys
@@ -240,7 +214,7 @@ NAY_API nay_status nay_filter_fold_factor(const nay_filter *filter, double max_f
  * already, or read-only. NAY_EINVAL: too few bytes for one column. More bytes than there are change
  * nothing.
  */
-NAY_API nay_status nay_filter_shrink(nay_filter *filter, uint64_t nbytes);
+NAY_API nay_status nay_filter_shrink(nay_filter *filter, uint64_t nbytes, nay_diag *diag);
 
 /* nay_overlap: estimated sizes of the union and intersection of two sets, from their filters. When
  * the union is saturated (see nay_stats), the numbers of keys are lower bounds, and the
@@ -254,19 +228,11 @@ typedef struct nay_overlap {
 } nay_overlap;
 
 /* nay_filter_overlap: NAY_EMISMATCH when the filters could not be merged at equal size. */
-NAY_API nay_status nay_filter_overlap(const nay_filter *a, const nay_filter *b,
+NAY_API nay_status nay_filter_overlap(const nay_filter *a, const nay_filter *b, nay_diag *diag,
                                       nay_overlap *overlap);
 
 /* nay_filter_nbytes: the memory that a filter has asked its allocator for, in all. Reads no key. */
 NAY_API size_t nay_filter_nbytes(const nay_filter *filter);
-
-/*
- * nay_filter_move: for allocators that defragment. Offers each block of the filter to move, which
- * returns its new place (the bytes are there, the old block is released) or NULL when it stays. The
- * handle is such a block too: go on with what is returned.
- */
-typedef void *(*nay_mover)(void *ctx, void *ptr);
-NAY_API nay_filter *nay_filter_move(nay_filter *filter, nay_mover move, void *ctx);
 
 /* nay_filter_meta: the user's own bytes, kept in the file under its checksum. NULL when none. */
 NAY_API const void *nay_filter_meta(const nay_filter *filter, size_t *len);
@@ -289,51 +255,14 @@ typedef nay_status (*nay_sink)(void *ctx, const void *bytes, size_t len);
 NAY_API nay_status nay_filter_encode_stream(const nay_filter *filter, nay_sink sink, void *ctx);
 
 /*
- * nay_filter_encode_range: the len bytes of the same file that start at offset, for those who send
- * it in pieces and come back for each. Bytes of the front, which holds the digests, cost a pass
- * over the payload; others are copied. NAY_EINVAL: the range is not within nay_filter_encoded_size.
- * NAY_ENOTSUP: NAY_CONCURRENT, where pieces of different moments would not fit together.
- */
-NAY_API nay_status nay_filter_encode_range(const nay_filter *filter, uint64_t offset, void *dst,
-                                           size_t len);
-
-/*
- * nay_decoder: nay_filter_decode for bytes that arrive in pieces, without a second copy of the
- * payload. Calls: new (add)* finish free. The header is checked as soon as it is there; memory
- * follows the bytes that have really come: eight times as much at most, whatever the header claims.
- */
-typedef struct nay_decoder nay_decoder;
-
-NAY_API nay_status nay_decoder_new(const nay_allocator *allocator, nay_decoder **decoder);
-
-/* nay_decoder_add: the next len bytes. A failed call has taken none. NAY_ECORRUPT: more than there
- * should be; otherwise as nay_filter_decode. */
-NAY_API nay_status nay_decoder_add(nay_decoder *decoder, const void *bytes, size_t len,
-                                   nay_diag *diag);
-
-/*
- * nay_decoder_bytes: what has come so far, *len bytes, and in *total how many there will be (0: the
- * header is not complete). Either may be NULL.
- */
-NAY_API const void *nay_decoder_bytes(const nay_decoder *decoder, size_t *len, uint64_t *total);
-
-/* nay_decoder_truncate: forgets all but the first len bytes: some were not what they should be. */
-NAY_API nay_status nay_decoder_truncate(nay_decoder *decoder, size_t len);
-
-/*
- * nay_decoder_finish: checks everything and hands the filter over; the decoder is then empty and
- * can be used again. NAY_ECORRUPT: bytes are missing, or damaged; the decoder is as it was.
- */
-NAY_API nay_status nay_decoder_finish(nay_decoder *decoder, nay_diag *diag, nay_filter **filter);
-NAY_API void nay_decoder_free(nay_decoder *decoder);
-
-/*
  * nay_view: a filter over bytes that stay where they are; nothing is allocated and nothing needs to
  * be freed. For engines that hand over a filter with each call. The bytes need no alignment and
- * must outlive the view. key is the SipHash key or NULL.
+ * must outlive the view. key is the SipHash key or NULL. Set size to sizeof. NAY_EINVAL: it is none
+ * that a view ever had. NAY_ENOTSUP: a later library needs a larger one: decode the bytes instead.
  */
 typedef struct nay_view {
-  uint64_t opaque[64];
+  size_t size; /* sizeof the struct: see ABI */
+  uint64_t opaque[63];
 } nay_view;
 
 NAY_API nay_status nay_view_open(const void *bytes, size_t len, const uint8_t *key, nay_diag *diag,

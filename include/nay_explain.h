@@ -1,3 +1,4 @@
+/* Experimental: any minor version may change what is here; symbols then get another version. */
 /*
  * nay_explain.h - why a filter answers nay or maybe: what a probe reads, step by step.
  *
@@ -23,6 +24,7 @@
  *   cuckoo                     one group for each slot of the key's two buckets: a fingerprint
  *   xor, fuse                  one group: 3 or 4 slots, and their xor against the fingerprint
  *   ribbon                     one group: in each column a parity against a bit of the fingerprint
+ *   map                        one group: the columns of the check bits alone
  *
  * A filter or shard that answers the same for every key has a group of one constant step.
  *
@@ -51,9 +53,6 @@ typedef enum nay_step_kind {
   NAY_STEP_CONSTANT = 6 /* the answer for every key, found 1: maybe, 0: nay; expected 1 */
 } nay_step_kind;
 
-/* nay_step_kind_name: "bit", "fingerprint", "slot", "xor", "column", "constant"; else "unknown". */
-NAY_API const char *nay_step_kind_name(nay_step_kind kind);
-
 /*
  * nay_explain_step: one of them. The library sets `size` to its own sizeof, and it only grows: a
  * field is there when it lies within `size`.
@@ -61,8 +60,9 @@ NAY_API const char *nay_step_kind_name(nay_step_kind kind);
 typedef struct nay_explain_step {
   size_t size;
   nay_step_kind kind;
-  bool ok;         /* found is expected */
-  uint32_t group;  /* from 0, in order */
+  const char *name; /* of the kind: "bit", "fingerprint", "slot", "xor", "column", "constant" */
+  bool ok;          /* found is expected */
+  uint32_t group;   /* from 0, in order */
   uint32_t level;  /* of the group: scalable's level and RedisBloom's link, 0 is the oldest; window:
                       the age of the generation, 0 is the newest; ribbon: the layer; else 0 */
   uint32_t index;  /* of the step in its group */
@@ -88,9 +88,9 @@ typedef struct nay_explain_step {
   uint32_t zero;    /* for later use */
 } nay_explain_step;
 
-/* nay_explain_sink: gets each step, in order. Another status than NAY_OK ends the explanation and
- * is returned. The step is valid during the call. */
-typedef nay_status (*nay_explain_sink)(void *ctx, const nay_explain_step *step);
+/* nay_explain_visitor: gets each step, in order. Another status than NAY_OK ends the explanation
+ * and is returned. The step is valid during the call. */
+typedef nay_status (*nay_explain_visitor)(void *ctx, const nay_explain_step *step);
 
 /* nay_explain_reason: why the answer is what it is. */
 typedef enum nay_explain_reason {
@@ -129,18 +129,18 @@ typedef struct nay_explanation {
 } nay_explanation;
 
 /*
- * nay_filter_explain: why nay_filter_may_contain answers as it does for a key. sink may be NULL:
+ * nay_filter_explain: why nay_filter_may_contain answers as it does for a key. visit may be NULL:
  * then there is only the summary. A lazily mapped filter verifies what the probe reads, as a probe
  * does. NAY_EINVAL: an argument is NULL, or a size is none that the library ever had. Another
- * status is the sink's; *explanation is then untouched.
+ * status is the visitor's; *explanation is then untouched.
  */
 NAY_API nay_status nay_filter_explain(const nay_filter *filter, const void *key, size_t len,
-                                      nay_explain_sink sink, void *ctx,
+                                      nay_explain_visitor visit, void *ctx,
                                       nay_explanation *explanation);
 
 /* nay_filter_explain_hash: the same for nay_filter_may_contain_hash. */
 NAY_API nay_status nay_filter_explain_hash(const nay_filter *filter, nay_hash hash,
-                                           nay_explain_sink sink, void *ctx,
+                                           nay_explain_visitor visit, void *ctx,
                                            nay_explanation *explanation);
 
 #ifdef __cplusplus

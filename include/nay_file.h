@@ -1,9 +1,9 @@
+/* Experimental: any minor version may change what is here; symbols then get another version. */
 /*
- * nay_file.h - files that several processes read and change: replace one atomically, read one, lock
- * one.
+ * nay_file.h - files that several processes read and change: replace one atomically, lock one.
  *
- *   nay_filelock lock;
- *   nay_file_lock("f.nay", 0, &lock, NULL);           // others that lock it wait
+ *   nay_filelock lock = {.size = sizeof lock};
+ *   nay_file_lock("f.nay", 0, NULL, &lock);           // others that lock it wait
  *   nay_filter_open("f.nay", NULL, NULL, &f);         // read, modify ...
  *   nay_filter_save(f, "f.nay", NULL);                // ... and replace: readers see old or new
  *   nay_file_unlock(&lock);
@@ -49,32 +49,9 @@ typedef nay_status (*nay_producer)(void *ctx, nay_sink sink, void *sink_ctx);
 NAY_API nay_status nay_file_replace(const char *path, uint32_t flags, nay_producer produce,
                                     void *ctx, nay_diag *diag);
 
-/* nay_file_write: nay_file_replace by len bytes that are there already; bytes may be NULL if there
- * are none. */
-NAY_API nay_status nay_file_write(const char *path, uint32_t flags, const void *bytes, size_t len,
-                                  nay_diag *diag);
-
-/*
- * nay_file_append: all bytes at the end of a file, for a log: fd is open for appending, and *length
- * is the file's, which grows by len. sync: they are on the disk, too (fdatasync). NAY_EIO, with
- * errno in diag: the file was cut back to *length, so that half a record is not taken for a whole
- * one later; if that failed as well, diag says so.
- */
-NAY_API nay_status nay_file_append(int fd, const void *bytes, size_t len, bool sync,
-                                   uint64_t *length, nay_diag *diag);
-
-/*
- * nay_file_read: the bytes of a regular file, as many as its size says (0 in /proc), and a 0 behind
- * them that *len does not count. They are the caller's: free(), or with an allocator its free, of
- * *len + 1. Never waits for the writer of a FIFO. NAY_EIO, with errno in diag: also for what is not
- * a regular file (EISDIR, EINVAL). NAY_EFULL: it has more than max_len bytes. NAY_ECORRUPT: it
- * became shorter while it was read.
- */
-NAY_API nay_status nay_file_read(const char *path, size_t max_len, const nay_allocator *allocator,
-                                 nay_diag *diag, void **bytes, size_t *len);
-
-/* nay_filelock: in the caller's memory; the fields are the library's. */
+/* nay_filelock: in the caller's memory; all fields but size are the library's. */
 typedef struct nay_filelock {
+  size_t size; /* sizeof the struct: see ABI in nay.h */
   int fd, dir;
   char name[256];
   uint64_t reserved[4];
@@ -96,8 +73,8 @@ typedef struct nay_filelock {
  * ask their manual. NAY_ENOTSUP: the file system has no locks. NAY_EIO, with errno in diag: the
  * directory does not exist, cannot be written, or the lock file is another user's.
  */
-NAY_API nay_status nay_file_lock(const char *path, uint32_t flags, nay_filelock *lock,
-                                 nay_diag *diag);
+NAY_API nay_status nay_file_lock(const char *path, uint32_t flags, nay_diag *diag,
+                                 nay_filelock *lock);
 
 /* nay_file_unlock: async-signal-safe, so that a handler may release the lock before it exits. */
 NAY_API void nay_file_unlock(nay_filelock *lock);

@@ -1,3 +1,4 @@
+/* Stable: a program works with every later library of the same SONAME. */
 /*
  * nay_format.h - other systems' filter bytes: recognise, read, probe, write.
  *
@@ -37,11 +38,10 @@ NAY_API const char *nay_format_name(const nay_format *format);
 /* nay_format_about: one line that says whose bytes these are. */
 NAY_API const char *nay_format_about(const nay_format *format);
 
-/* nay_format_has_magic: whether nay_format_recognise can tell these bytes from others. */
-NAY_API bool nay_format_has_magic(const nay_format *format);
-
-/* nay_format_has_checksum: whether damage to these bytes is detected. */
-NAY_API bool nay_format_has_checksum(const nay_format *format);
+/* nay_format_traits: what is known of these bytes, a set of these flags; 0 for NULL. */
+#define NAY_FORMAT_MAGIC 0x01u    /* nay_format_recognise can tell them from others */
+#define NAY_FORMAT_CHECKSUM 0x02u /* damage is detected */
+NAY_API uint32_t nay_format_traits(const nay_format *format);
 
 /* nay_format_recognise: the format whose magic number the bytes start with; NULL when none. */
 NAY_API const nay_format *nay_format_recognise(const void *bytes, size_t len);
@@ -66,23 +66,23 @@ NAY_API nay_status nay_format_new(const nay_format *format, const nay_params *pa
                                   nay_filter **filter);
 
 /*
- * nay_format_builder: a builder for that layout. The number of keys is the one params state, else
- * the number added, duplicates counted as these systems count them. Any of RocksDB's names reads
- * and writes all its layouts: RocksDB, too, makes a Bloom filter of a small ribbon, and
- * nay_format_of tells which it is.
+ * nay_format_builder_new: a builder for that layout. The number of keys is the one params state,
+ * else the number added, duplicates counted as these systems count them. Any of RocksDB's names
+ * reads and writes all its layouts: RocksDB, too, makes a Bloom filter of a small ribbon, and
+ * nay_filter_format tells which it is.
  */
-NAY_API nay_status nay_format_builder(const nay_format *format, const nay_params *params,
-                                      const nay_allocator *allocator, nay_diag *diag,
-                                      nay_builder **builder);
+NAY_API nay_status nay_format_builder_new(const nay_format *format, const nay_params *params,
+                                          const nay_allocator *allocator, nay_diag *diag,
+                                          nay_builder **builder);
 
-/* nay_format_of: the layout that a filter is in. */
-NAY_API const nay_format *nay_format_of(const nay_filter *filter);
+/* nay_filter_format: the layout that a filter is in. */
+NAY_API const nay_format *nay_filter_format(const nay_filter *filter);
 
 /*
- * nay_format_caveat: what a user of this filter must know about its answers, in one line; NULL when
+ * nay_filter_caveat: what a user of this filter must know about its answers, in one line; NULL when
  * there is nothing. Such as: the system that wrote the filter loses keys of it.
  */
-NAY_API const char *nay_format_caveat(const nay_filter *filter);
+NAY_API const char *nay_filter_caveat(const nay_filter *filter);
 
 /*
  * nay_filter_plan: the i-th of the plans that a filter can have been sized by. Most filters have
@@ -112,7 +112,7 @@ NAY_API nay_status nay_format_encode(const nay_format *format, const nay_filter 
  * NAY_FORMAT_CERTAIN: a container names the layout. No magic number and no checksum of another
  * layout is looked for, so that a single probe of a view stays cheap.
  * NAY_FORMAT_AS_WRITTEN: the filter answers as the system that wrote it does, the keys that this
- * system loses included (nay_format_caveat): to examine that system, not to look for keys.
+ * system loses included (nay_filter_caveat): to examine that system, not to look for keys.
  */
 #define NAY_FORMAT_CERTAIN 0x01u
 #define NAY_FORMAT_AS_WRITTEN 0x02u

@@ -1,3 +1,4 @@
+/* Experimental: any minor version may change what is here; symbols then get another version. */
 /*
  * nay_inline.h - probes that the compiler inlines into your loop, for blocked and fuse filters.
  *
@@ -30,7 +31,7 @@
  * and probes in one, which is faster than a call that hashes and an inline probe.
  *
  * LIFETIME. A probe ends when the filter changes in another way than by adds: do not use it after
- * free, merge, intersect, fold, clear or move, or when a view or its bytes are gone. Adds to a
+ * free, merge, intersect, fold or clear, or when a view or its bytes are gone. Adds to a
  * blocked filter by the same thread are seen.
  *
  * INIT REFUSES what these probes cannot answer, and diag says why:
@@ -45,9 +46,9 @@
  * Go on with nay_filter_may_contain_hash then, which answers for every filter. A refusal leaves the
  * probe as it was.
  *
- * ABI. The structs are fixed for ever. What a probe reads is the payload of the file format, which
- * is as fixed; of the handle it reads nothing. A later library refuses filters that these probes
- * cannot answer.
+ * ABI. A shape's number stands for one struct and one algorithm. What a probe reads is the payload
+ * of the file format; of the handle it reads nothing. A later library refuses filters that these
+ * probes cannot answer, or a whole shape (NAY_ENOTSUP), and the program takes its other branch.
  */
 #ifndef NAY_INLINE_H
 #define NAY_INLINE_H
@@ -115,6 +116,22 @@ NAY_INLINE_PROBE uint64_t nay_inline_load64(const uint8_t *p) {
          (uint64_t)p[4] << 32 | (uint64_t)p[5] << 40 | (uint64_t)p[6] << 48 | (uint64_t)p[7] << 56;
 }
 
+/* ---- shapes ---- */
+
+/* A number stands for one struct and one algorithm, and is never used again. */
+#define NAY_INLINE_BLOCKED 1u     /* nay_inline_blocked */
+#define NAY_INLINE_FUSE8 2u       /* nay_inline_fuse, as are the next */
+#define NAY_INLINE_FUSE16 3u      /* fingerprints of 16 bits */
+#define NAY_INLINE_FUSE8_4WISE 4u /* four slots */
+#define NAY_INLINE_FUSE16_4WISE 5u
+
+/*
+ * nay_filter_inline: the library's part of the inits below. size is that of the shape's struct,
+ * else NAY_EINVAL. A library that does not know the shape, or no longer, returns NAY_ENOTSUP.
+ */
+NAY_API nay_status nay_filter_inline(const nay_filter *filter, uint32_t shape, size_t size,
+                                     nay_diag *diag, void *probe);
+
 /* ---- blocked ---- */
 
 /* nay_inline_blocked: a blocked filter, as a probe sees it. */
@@ -125,15 +142,11 @@ typedef struct nay_inline_blocked {
   uint64_t k; /* bits of a key in its block, 1 to 64 */
 } nay_inline_blocked;
 
-/* nay_filter_inline_blocked: the library's part of nay_inline_blocked_init. */
-NAY_API nay_status nay_filter_inline_blocked(const nay_filter *filter, nay_diag *diag,
-                                             nay_inline_blocked *probe);
-
 /* nay_inline_blocked_init: probes of a blocked filter. Statuses: above, "init refuses". */
 NAY_INLINE_PROBE nay_status nay_inline_blocked_init(const nay_filter *filter, nay_diag *diag,
                                                     nay_inline_blocked *probe) {
   nay_inline_blocked made; /* the library sees this address, so *probe can stay in registers */
-  nay_status status = nay_filter_inline_blocked(filter, diag, &made);
+  nay_status status = nay_filter_inline(filter, NAY_INLINE_BLOCKED, sizeof made, diag, &made);
   if (status == NAY_OK) *probe = made;
   return status;
 }
@@ -293,10 +306,6 @@ typedef struct nay_inline_fuse {
   uint64_t segment; /* the others are in the segments after it; a power of two */
 } nay_inline_fuse;
 
-/* nay_filter_inline_fuse: the library's part of the four inits below. */
-NAY_API nay_status nay_filter_inline_fuse(const nay_filter *filter, unsigned bits, unsigned slots,
-                                          nay_diag *diag, nay_inline_fuse *probe);
-
 /* Where a hash is: the addresses of its slots. `bits` and `slots` are constants. */
 typedef struct nay_inline_slots {
   uint64_t fingerprint;
@@ -352,13 +361,13 @@ NAY_INLINE_PROBE bool nay_inline_fits(nay_inline_slots found, unsigned bits, uns
  *   bool TYPE_may_contain(const TYPE *, uint64_t hash)
  *   void TYPE_prefetch(const TYPE *, uint64_t hash)
  */
-#define NAY_INLINE_FUSE(type, bits, slots)                                                         \
+#define NAY_INLINE_FUSES(type, shape, bits, slots)                                                 \
   typedef struct type {                                                                            \
     nay_inline_fuse fuse;                                                                          \
   } type;                                                                                          \
   NAY_INLINE_PROBE nay_status type##_init(const nay_filter *filter, nay_diag *diag, type *probe) { \
     nay_inline_fuse made;                                                                          \
-    nay_status status = nay_filter_inline_fuse(filter, bits, slots, diag, &made);                  \
+    nay_status status = nay_filter_inline(filter, shape, sizeof made, diag, &made);                \
     if (status == NAY_OK) probe->fuse = made;                                                      \
     return status;                                                                                 \
   }                                                                                                \
@@ -370,12 +379,12 @@ NAY_INLINE_PROBE bool nay_inline_fits(nay_inline_slots found, unsigned bits, uns
     for (unsigned i = 0; i < (slots); i++) NAY_INLINE_PREFETCH(found.at[i]);                       \
   }
 
-NAY_INLINE_FUSE(nay_inline_fuse8, 8, 3)
-NAY_INLINE_FUSE(nay_inline_fuse16, 16, 3)
-NAY_INLINE_FUSE(nay_inline_fuse8_4wise, 8, 4)
-NAY_INLINE_FUSE(nay_inline_fuse16_4wise, 16, 4)
+NAY_INLINE_FUSES(nay_inline_fuse8, NAY_INLINE_FUSE8, 8, 3)
+NAY_INLINE_FUSES(nay_inline_fuse16, NAY_INLINE_FUSE16, 16, 3)
+NAY_INLINE_FUSES(nay_inline_fuse8_4wise, NAY_INLINE_FUSE8_4WISE, 8, 4)
+NAY_INLINE_FUSES(nay_inline_fuse16_4wise, NAY_INLINE_FUSE16_4WISE, 16, 4)
 
-#undef NAY_INLINE_FUSE
+#undef NAY_INLINE_FUSES
 #undef NAY_INLINE_VECTORS
 #undef NAY_INLINE_PROBE
 #undef NAY_INLINE_PREFETCH

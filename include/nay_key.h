@@ -1,3 +1,4 @@
+/* Stable: a program works with every later library of the same SONAME. */
 /*
  * nay_key.h - typed values as keys: one canonical form, so that the same value is the same key in
  * every program and language.
@@ -7,7 +8,7 @@
  *   nay_filter_add(f, key, sizeof key, NULL);
  *
  *   size_t len;                          // the same key from text, such as a field of a CSV file
- *   if (nay_key_parse(NAY_KEY_INT, "-7", 2, key, sizeof key, &len, &diag) != NAY_OK) return 1;
+ *   if (nay_key_parse(NAY_KEY_INT, "-7", 2, &diag, key, sizeof key, &len) != NAY_OK) return 1;
  *
  * doc/keys.md is the specification; tests/golden/keys/keys.txt has test vectors. Nothing here
  * allocates, reads the locale or computes in floating point.
@@ -48,17 +49,12 @@ NAY_API nay_status nay_key_type_parse(const char *name, nay_key_type *type);
 /* ---- values ---------------------------------------------------------------------------------- */
 
 /*
- * nay_key_int: a signed integer of any width; a bool as 0 or 1; a date as days, a timestamp as
- * microseconds since 1970-01-01 UTC, where INT64_MAX is "infinity" and INT64_MIN "-infinity".
+ * nay_key_int: an integer of any width; a bool as 0 or 1; a date as days, a timestamp as
+ * microseconds since 1970-01-01 UTC, where INT64_MAX is "infinity" and INT64_MIN "-infinity". An
+ * unsigned integer above 2^63 - 1 is cast, nay_key_int((int64_t)x, key): its key is that of
+ * x - 2^64. Such a pair collides, which costs a false positive, never a false nay.
  */
 NAY_API void nay_key_int(int64_t value, uint8_t key[8]);
-
-/*
- * nay_key_uint: an unsigned integer of any width. Up to 2^63 - 1 its key is that of nay_key_int;
- * above, that of value - 2^64: such a pair collides, which costs a false positive, never a false
- * nay.
- */
-NAY_API void nay_key_uint(uint64_t value, uint8_t key[8]);
 
 /* nay_key_float: a float or double. -0 becomes +0, and every NaN 0x7ff8000000000000. */
 NAY_API void nay_key_float(double value, uint8_t key[8]);
@@ -72,15 +68,15 @@ NAY_API void nay_key_float(double value, uint8_t key[8]);
 #define NAY_KEY_NUMERIC_MAX (1u + 131072u + 1u + 16383u)
 
 /*
- * nay_key_parse: text[0, len) of a type -> the key in out[0, cap), *key_len bytes of it. White
+ * nay_key_parse: text[0, len) of a type -> the key in dst[0, cap), *written bytes of it. White
  * space around the value is an error. len + 8 bytes are enough for every key but that of a numeric
- * with an exponent, which needs up to NAY_KEY_NUMERIC_MAX. out may be NULL: then the text is
- * checked, *key_len is what the key needs, and cap is ignored. text and out must not overlap. On
- * failure out and *key_len are untouched. NAY_EINVAL: not a value of this type, or out of its
+ * with an exponent, which needs up to NAY_KEY_NUMERIC_MAX. dst may be NULL: then the text is
+ * checked, *written is what the key needs, and cap is ignored. text and dst must not overlap. On
+ * failure dst and *written are untouched. NAY_EINVAL: not a value of this type, or out of its
  * range; diag says what and at which byte. NAY_EBUFFER: the key is longer than cap.
  */
-NAY_API nay_status nay_key_parse(nay_key_type type, const char *text, size_t len, uint8_t *out,
-                                 size_t cap, size_t *key_len, nay_diag *diag);
+NAY_API nay_status nay_key_parse(nay_key_type type, const char *text, size_t len, nay_diag *diag,
+                                 uint8_t *dst, size_t cap, size_t *written);
 
 /* ---- descriptions ---------------------------------------------------------------------------- */
 
@@ -90,9 +86,9 @@ NAY_API nay_status nay_key_parse(nay_key_type type, const char *text, size_t len
  *
  *   nay_filter_set_key(f, "int");                             // before the file is saved
  *
- *   nay_key_description d;                                    // in another program, from its file
+ *   nay_key_description d = {.size = sizeof d};               // in another program, from its file
  *   if (nay_key_description_parse(nay_filter_key(f), &diag, &d) != NAY_OK) return 1;
- *   if (nay_key_convert(&d, "007", 3, key, sizeof key, &len, &diag) != NAY_OK) return 1;
+ *   if (nay_key_convert(&d, "007", 3, &diag, key, sizeof key, &len) != NAY_OK) return 1;
  *   maybe = nay_filter_may_contain(f, key, len);
  *
  * It is a text of at most NAY_KEY_DESCRIPTION_MAX bytes:
@@ -111,6 +107,7 @@ NAY_API nay_status nay_key_parse(nay_key_type type, const char *text, size_t len
 
 /* nay_key_description: a description that this library can follow; nothing in it is allocated. */
 typedef struct nay_key_description {
+  size_t size; /* sizeof the struct: see ABI in nay.h */
   nay_key_type type;
   uint32_t ntransformations;
   uint64_t reserved[14]; /* the library's */
@@ -139,8 +136,8 @@ NAY_API bool nay_key_description_same(const char *a, const char *b);
 
 /* nay_key_convert: as nay_key_parse, for a description. */
 NAY_API nay_status nay_key_convert(const nay_key_description *description, const char *text,
-                                   size_t len, uint8_t *out, size_t cap, size_t *key_len,
-                                   nay_diag *diag);
+                                   size_t len, nay_diag *diag, uint8_t *dst, size_t cap,
+                                   size_t *written);
 
 /*
  * nay_filter_key: the key description of a filter, which ends in 0 and lives as long as the filter;

@@ -1,17 +1,18 @@
+/* Experimental: any minor version may change what is here; symbols then get another version. */
 /*
  * nay_policy.h - how a table builds a filter from the keys of a block and probes it.
  *
  *   nay_policy policy = {.size = sizeof policy};
  *   if (nay_policy_leveldb(10, &policy) != NAY_OK) return 1;
- *   policy.create(&policy, keys, lens, n, &allocator, &bytes, &len);
- *   if (!policy.may_match(&policy, "bar", 3, bytes, len)) puts("nay");
+ *   policy.create(policy.ctx, keys, lens, n, &allocator, &bytes, &len);
+ *   if (!policy.may_contain(policy.ctx, "bar", 3, bytes, len)) puts("nay");
  *
  * A policy is LevelDB's FilterPolicy as a C struct: a name and two calls. Tables (nay_sst.h) and
  * plug-ins take any policy, the library's or yours. The name is stored beside the filter, and a
  * reader that has a policy of another name ignores the filter: so change the name whenever the
  * bytes change.
  *
- * All calls may come from many threads at once and must not change the policy.
+ * Both calls may come from many threads at once.
  */
 #ifndef NAY_POLICY_H
 #define NAY_POLICY_H
@@ -22,8 +23,7 @@
 extern "C" {
 #endif
 
-typedef struct nay_policy nay_policy;
-struct nay_policy {
+typedef struct nay_policy {
   size_t size; /* sizeof the struct: see ABI in nay.h */
   const char *name;
   /*
@@ -31,30 +31,23 @@ struct nay_policy {
    * malloc), exactly *len bytes (at least 1), for the caller to release with allocator->free. On
    * failure both are untouched. NAY_EINVAL: a key is NULL and its length is not 0. NAY_ENOMEM.
    */
-  nay_status (*create)(const nay_policy *self, const void *const *keys, const size_t *lens,
-                       size_t n, const nay_allocator *allocator, uint8_t **filter, size_t *len);
+  nay_status (*create)(void *ctx, const void *const *keys, const size_t *lens, size_t n,
+                       const nay_allocator *allocator, uint8_t **filter, size_t *len);
   /*
    * false: the key was not among them, for certain. On any doubt true: for bytes that are not a
    * filter of this policy, and always for NAY_POLICY_EVERYTHING. Bytes need no alignment.
    */
-  bool (*may_match)(const nay_policy *self, const void *key, size_t key_len, const uint8_t *filter,
-                    size_t len);
-  /*
-   * The same in two steps, for a lookup in many tables: hash the key once, probe each filter with
-   * the hash. Both, or NULL twice.
-   */
-  nay_hash (*hash)(const nay_policy *self, const void *key, size_t key_len);
-  bool (*may_match_hash)(const nay_policy *self, nay_hash hash, const uint8_t *filter, size_t len);
-  void *state;         /* yours; the library's own policies keep NULL here */
-  uint64_t opaque[32]; /* of the library's own policies; zero in yours */
+  bool (*may_contain)(void *ctx, const void *key, size_t key_len, const uint8_t *filter,
+                      size_t len);
+  void *ctx; /* for both calls; the library's own policies keep their bits per key here */
   /*
    * The name of a nay_sst_comparator (nay_sst.h) with equal_may_differ: keys that it calls equal
-   * are one key for this policy too: a filter made by create from one of them makes may_match
+   * are one key for this policy too: a filter made by create from one of them makes may_contain
    * return true for all of them. Tables of that comparator have filters only with such a policy,
-   * which is yours and has no hash and no may_match_hash. NULL: keys are their bytes.
+   * which is yours: the library's own hash the bytes. NULL: keys are their bytes.
    */
   const char *comparator;
-};
+} nay_policy;
 
 /*
  * The filter to store when none could be built: every policy answers maybe for each key, and so
@@ -72,19 +65,11 @@ NAY_API nay_status nay_policy_leveldb(uint32_t bits_per_key, nay_policy *policy)
 /*
  * nay_policy_small: "nay.small.v1", for the many small filters of such tables: exactly as many
  * bytes as LevelDB's, a lower false-positive rate (FPR), and a check that turns every flipped bit,
- * of the filter or of its length, into a maybe. A nay reads the whole filter for that: for a filter
- * over a whole table use nay_policy_filter. doc/design/0011-small-filters.md has the bytes.
+ * of the filter or of its length, into a maybe. A nay reads the whole filter for that, which is
+ * too much for a filter over a whole table. doc/design/0011-small-filters.md has the bytes.
  * NAY_EINVAL as above.
  */
 NAY_API nay_status nay_policy_small(uint32_t bits_per_key, nay_policy *policy);
-
-/*
- * nay_policy_filter: "nay.filter.v1", a native file of any family, for one filter over a whole
- * table. params as for nay_builder; nkeys stays 0. Each probe opens the bytes as a nay_view, which
- * verifies all of them: for many probes open the view once and probe that.
- * NAY_EINVAL as nay_params_plan, or the hash is NAY_HASH_CALLER.
- */
-NAY_API nay_status nay_policy_filter(const nay_params *params, nay_policy *policy);
 
 #ifdef __cplusplus
 }

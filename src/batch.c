@@ -18,6 +18,7 @@
  */
 #include "batch.h"
 
+#include "base/abi.h"
 #include "filter.h"
 
 /* ---- hashing ---- */
@@ -27,9 +28,8 @@ NAY_INLINE const void *batch_key(const nay_key_list *list, size_t i, size_t *len
     *len = list->lens[i];
     return list->keys[i];
   }
-  *len = list->offsets[i + 1] - list->offsets[i];
-  bool usable = list->bytes != NULL && list->offsets[i] <= list->offsets[i + 1];
-  return usable ? list->bytes + list->offsets[i] : NULL;
+  *len = list->offsets[i + 1] - list->offsets[i]; /* of a column: checked */
+  return list->bytes != NULL ? list->bytes + list->offsets[i] : NULL;
 }
 
 /* XXH3: vector kernels hash short keys where the CPU has them; the loop inlines the others. */
@@ -50,8 +50,9 @@ NAY_FLATTEN static bool batch_hash_xxh3(uint64_t seed, const nay_hash_kernels *k
   return ok;
 }
 
-bool nay__batch_hash(const nay_hash_fn *fn, const nay_hash_kernels *kernels,
-                     const nay_key_list *list, size_t from, size_t n, uint64_t *lo, uint64_t *hi) {
+static bool batch_hash_list(const nay_hash_fn *fn, const nay_hash_kernels *kernels,
+                            const nay_key_list *list, size_t from, size_t n, uint64_t *lo,
+                            uint64_t *hi) {
   if (NAY_LIKELY(fn->kind == NAY_HASH_XXH3)) {
     for (size_t i = 0; hi != NULL && i < n; i++) hi[i] = 0;
     return batch_hash_xxh3(fn->seed, kernels, list, from, n, lo);
@@ -64,6 +65,66 @@ bool nay__batch_hash(const nay_hash_fn *fn, const nay_hash_kernels *kernels,
     nay_hash h = nay__hash_key(fn, key, key != NULL ? len : 0);
     lo[i] = h.lo;
     if (hi != NULL) hi[i] = h.hi;
+  }
+  return ok;
+}
+
+/* ---- columns ---- */
+
+#define BATCH_COLUMN_ABI NAY_ABI(nay_column, width)
+#define BATCH_OFFSETS 64u /* keys whose offsets are read and checked at a time */
+
+nay_status nay__column_read(const nay_column *from, size_t n, nay_column *c) {
+  if (from == NULL) return NAY_EINVAL;
+  NAY_TRY(nay__abi_read(BATCH_COLUMN_ABI, from, NULL, c));
+  if (c->bytes == NULL && c->nbytes != 0) return NAY_EINVAL;
+  if (c->offsets == NULL) {
+    bool fits = c->width != 0 && n <= c->nbytes / c->width;
+    return c->offset_bytes == 0 && (n == 0 || fits) ? NAY_OK : NAY_EINVAL;
+  }
+  return c->width == 0 && (c->offset_bytes == 4 || c->offset_bytes == 8) ? NAY_OK : NAY_EINVAL;
+}
+
+/* The offsets of n keys, at most BATCH_OFFSETS. False: one descends or is beyond the bytes, and all
+ * are 0. */
+static bool batch_offsets(const nay_column *c, size_t from, size_t n,
+                          size_t offsets[BATCH_OFFSETS + 1]) {
+  const uint32_t *narrow = c->offset_bytes == 4 ? (const uint32_t *)c->offsets + from : NULL;
+  const uint64_t *wide = c->offset_bytes == 8 ? (const uint64_t *)c->offsets + from : NULL;
+  uint64_t last = 0;
+  bool ok = true;
+  for (size_t i = 0; i <= n; i++) {
+    uint64_t at = narrow != NULL ? narrow[i] : wide != NULL ? wide[i] : (from + i) * c->width;
+    ok &= at >= last && at <= c->nbytes;
+    offsets[i] = (size_t)at;
+    last = at;
+  }
+  if (!ok) memset(offsets, 0, (n + 1) * sizeof *offsets);
+  return ok;
+}
+
+bool nay__batch_hash(const nay_hash_fn *fn, const nay_hash_kernels *kernels,
+                     const nay_batch_input *in, size_t from, size_t n, uint64_t *lo, uint64_t *hi) {
+  if (in->column == NULL) return batch_hash_list(fn, kernels, &in->list, from, n, lo, hi);
+  bool ok = true;
+  for (size_t i = 0; i < n; i += BATCH_OFFSETS) {
+    size_t offsets[BATCH_OFFSETS + 1], m = n - i < BATCH_OFFSETS ? n - i : BATCH_OFFSETS;
+    ok &= batch_offsets(in->column, from + i, m, offsets);
+    nay_key_list list = {.bytes = in->column->bytes, .offsets = offsets};
+    ok &= batch_hash_list(fn, kernels, &list, 0, m, lo + i, hi != NULL ? hi + i : NULL);
+  }
+  return ok;
+}
+
+bool nay__batch_all_ok(const nay_batch_input *in) {
+  bool ok = true;
+  for (size_t i = 0; in->column == NULL && i < in->n; i++) {
+    size_t len;
+    ok &= batch_key(&in->list, i, &len) != NULL || len == 0;
+  }
+  for (size_t i = 0; in->column != NULL && i < in->n; i += BATCH_OFFSETS) {
+    size_t offsets[BATCH_OFFSETS + 1], m = in->n - i < BATCH_OFFSETS ? in->n - i : BATCH_OFFSETS;
+    ok &= batch_offsets(in->column, i, m, offsets);
   }
   return ok;
 }
@@ -81,7 +142,7 @@ static bool batch_hash_group(const nay_batch_feed *feed, nay_batch_group *g) {
   for (unsigned i = 0, step = prefetch ? BATCH_STEP : 64; i < g->n; i += step) {
     unsigned n = g->n - i < step ? g->n - i : step;
     uint64_t *hi = two ? g->hashed[1] + i : NULL;
-    ok &= nay__batch_hash(&f->hasher, f->kernels->hash, &feed->in.list, feed->next + i, n,
+    ok &= nay__batch_hash(&f->hasher, f->kernels->hash, &feed->in, feed->next + i, n,
                           g->hashed[0] + i, hi);
     if (prefetch) f->family->batch->prefetch(f, g->lo + i, hi, n);
   }
@@ -146,18 +207,13 @@ void nay__batch_start(nay_batch_feed *feed, const nay_filter *f, const nay_batch
 /* Hashing checks the single keys. */
 static nay_status batch_list_ok(const nay_hash_fn *fn, const nay_batch_input *in) {
   const nay_key_list *list = &in->list;
-  bool there = list->offsets != NULL || (list->keys != NULL && list->lens != NULL);
+  bool there = in->column != NULL || (list->keys != NULL && list->lens != NULL);
   return in->n != 0 && !there ? NAY_EINVAL : nay__hasher_ready(fn);
 }
 
 static nay_status batch_keys_ok(const nay_hash_fn *fn, const nay_batch_input *in) {
   NAY_TRY(batch_list_ok(fn, in));
-  bool bad = false;
-  for (size_t i = 0; i < in->n; i++) {
-    size_t len;
-    bad |= batch_key(&in->list, i, &len) == NULL && len != 0;
-  }
-  return bad ? NAY_EINVAL : NAY_OK;
+  return nay__batch_all_ok(in) ? NAY_OK : NAY_EINVAL;
 }
 
 nay_status nay__batch_keys_ok(const nay_filter *f, const nay_batch_input *in) {
@@ -179,7 +235,7 @@ nay_status nay_hasher_hash_many(const nay_hasher *hasher, const void *const *key
   nay_batch_input in = nay__batch_of_keys(keys, lens, n);
   NAY_TRY(batch_keys_ok(fn, &in));
   if (n != 0 && (lo == NULL || (hi == NULL && nay__hasher_has_hi(fn)))) return NAY_EINVAL;
-  nay__batch_hash(fn, nay__kernels_best()->hash, &in.list, 0, n, lo, hi);
+  nay__batch_hash(fn, nay__kernels_best()->hash, &in, 0, n, lo, hi);
   return NAY_OK;
 }
 
@@ -235,10 +291,13 @@ nay_status nay_filter_may_contain_many(const nay_filter *f, const void *const *k
   return batch_test(f != NULL ? batch_list_ok(&f->hasher, &in) : NAY_EINVAL, f, &in, bitmap);
 }
 
-nay_status nay_filter_may_contain_packed(const nay_filter *f, const void *bytes,
-                                         const size_t *offsets, size_t n, uint64_t *bitmap) {
-  nay_batch_input in = nay__batch_of_packed(bytes, offsets, n);
-  return batch_test(f != NULL ? batch_list_ok(&f->hasher, &in) : NAY_EINVAL, f, &in, bitmap);
+nay_status nay_filter_may_contain_column(const nay_filter *f, const nay_column *column, size_t n,
+                                         uint64_t *bitmap) {
+  nay_column full;
+  nay_status status = nay__column_read(column, n, &full);
+  nay_batch_input in = nay__batch_of_column(&full, n);
+  if (status == NAY_OK) status = f != NULL ? batch_list_ok(&f->hasher, &in) : NAY_EINVAL;
+  return batch_test(status, f, &in, bitmap);
 }
 
 /* ---- one key, in two steps ---- */

@@ -9,6 +9,7 @@
 
 #include "base/compiler.h"
 #include "family/family.h"
+#include "nay_column.h"
 
 typedef struct nay_batch_group {
   const uint64_t *lo, *hi; /* hi is NULL where the hash has one word */
@@ -16,11 +17,12 @@ typedef struct nay_batch_group {
   uint64_t hashed[2][64];
 } nay_batch_group;
 
-/* The caller's input: hashes, or a list of keys. */
+/* The caller's input: hashes, a list of keys, or a column. */
 typedef struct nay_batch_input {
   const uint64_t *lo, *hi;
   bool hashed;
   nay_key_list list;
+  const nay_column *column; /* NULL: the list */
   size_t n;
 } nay_batch_input;
 
@@ -45,21 +47,27 @@ static inline nay_batch_input nay__batch_of_keys(const void *const *keys, const 
   return (nay_batch_input){.list = {.keys = keys, .lens = lens, .n = n}, .n = n};
 }
 
-static inline nay_batch_input nay__batch_of_packed(const void *bytes, const size_t *offsets,
-                                                   size_t n) {
-  return (nay_batch_input){.list = {.bytes = bytes, .offsets = offsets, .n = n}, .n = n};
+static inline nay_batch_input nay__batch_of_column(const nay_column *column, size_t n) {
+  return (nay_batch_input){.column = column, .n = n};
 }
+
+/* nay__column_read: the caller's column, whose fields fit together and to n keys. The offsets are
+ * checked where they are read. */
+nay_status nay__column_read(const nay_column *from, size_t n, nay_column *column);
 
 /* nay__batch_keys_ok: checks every key before the first one is added: a failed batch adds none. */
 nay_status nay__batch_keys_ok(const nay_filter *filter, const nay_batch_input *in);
 nay_status nay__batch_hashes_ok(const nay_filter *filter, const nay_batch_input *in);
 
+/* nay__batch_all_ok: whether every key of the input can be hashed. */
+bool nay__batch_all_ok(const nay_batch_input *in);
+
 /*
- * nay__batch_hash: n keys of the list. hi may be NULL where the hash has one word. False: a key is
- * NULL and has a length; the hashes are then of no use.
+ * nay__batch_hash: n keys of the input. hi may be NULL where the hash has one word. False: a key is
+ * NULL and has a length, or offsets are not in order; the hashes are then of no use.
  */
 bool nay__batch_hash(const nay_hash_fn *fn, const nay_hash_kernels *kernels,
-                     const nay_key_list *list, size_t from, size_t n, uint64_t *lo, uint64_t *hi);
+                     const nay_batch_input *in, size_t from, size_t n, uint64_t *lo, uint64_t *hi);
 
 /* nay__batch_start: fills the first two groups. interleaves: the family prefetches
  * with its work. */

@@ -16,6 +16,7 @@
 #include "math/plan.h"
 #include "os/pages.h"
 #include "os/spin.h"
+#include "redis/redis.h"
 
 /* ---- making and releasing ---- */
 
@@ -37,6 +38,9 @@ nay_status nay__resolve(const nay_params *params, nay_diag *diag, const nay_fami
                         nay_shape *shape, nay_hash_fn *hasher) {
   if (params == NULL) return nay__fail(diag, NAY_EINVAL, "params is NULL", 0);
   nay_kind kind = params->kind == NAY_AUTO ? nay__choose(params) : params->kind;
+  if (kind == NAY_AUTO_STATIC) {
+    return nay__fail(diag, NAY_EINVAL, "kind: NAY_AUTO_STATIC is for plans: take the plan's", 0);
+  }
   const nay_family *found = nay__family_find(kind);
   if (found == NULL) return nay__fail(diag, NAY_EINVAL, "kind is not a family of this library", 0);
   NAY_TRY(nay__hasher_init(params, diag, hasher));
@@ -155,14 +159,20 @@ static void filter_copy_payload(const nay_filter *f, uint8_t *dst) {
   for (size_t i = 0; i < f->nbytes; i++) dst[i] = nay__atomic_load8(f->bits.bytes + i);
 }
 
-nay_status nay_filter_copy(const nay_filter *f, const nay_allocator *allocator, nay_filter **copy) {
-  if (f == NULL || copy == NULL) return NAY_EINVAL;
-  NAY_TRY(nay__filter_all_verified(f));
+nay_status nay_filter_copy(const nay_filter *f, const nay_allocator *allocator, nay_diag *diag,
+                           nay_filter **copy) {
+  if (f == NULL || copy == NULL) return nay__fail(diag, NAY_EINVAL, "filter or copy is NULL", 0);
+  nay_allocator a;
+  NAY_TRY(nay__allocator_read(allocator, diag, &a));
+  if (nay__filter_all_verified(f) != NAY_OK) {
+    return nay__fail(diag, NAY_ECORRUPT, "the mapped filter is damaged", 0);
+  }
   nay_filter *c;
   uint32_t flags = f->flags & ~(NAY_IS_READ_ONLY | NAY_ZEROED);
   /* as long as it is, which in a self-sized family is not what a new filter would be */
-  NAY_TRY(filter_make_sized(f->family, &f->shape, f->nbytes, &f->hasher, f->nkeys, flags, allocator,
-                            &c));
+  nay_status status =
+      filter_make_sized(f->family, &f->shape, f->nbytes, &f->hasher, f->nkeys, flags, &a, &c);
+  if (status != NAY_OK) return nay__fail(diag, status, "no memory for a copy of the filter", 0);
   bool wait = f->locks != NULL && f->family->copy_locked;
   if (wait) nay__spin_lock_all(f->locks);
   filter_copy_payload(f, c->bits.bytes);
@@ -170,10 +180,10 @@ nay_status nay_filter_copy(const nay_filter *f, const nay_allocator *allocator, 
   nay__filter_attach(c, c->bits.bytes, c->nbytes); /* a probe may depend on what is there */
   c->format = f->format;
   memcpy(c->key_text, f->key_text, sizeof c->key_text);
-  nay_status status = nay_filter_set_meta(c, f->meta, f->meta_len);
+  status = nay_filter_set_meta(c, f->meta, f->meta_len);
   if (status != NAY_OK) {
     nay_filter_free(c);
-    return status;
+    return nay__fail(diag, status, "no memory for the metadata", 0);
   }
   *copy = c;
   return NAY_OK;
@@ -243,7 +253,7 @@ static void filter_move_memory(nay_filter *f, nay_mover move, void *ctx) {
   if (meta_inside) f->meta = f->memory.at + meta;
 }
 
-nay_filter *nay_filter_move(nay_filter *f, nay_mover move, void *ctx) {
+nay_filter *nay__filter_move(nay_filter *f, nay_mover move, void *ctx) {
   if (f == NULL || move == NULL) return f;
   if (f->memory.raw != NULL) filter_move_memory(f, move, ctx);
   void *to = f->meta_owned ? move(ctx, (void *)(uintptr_t)f->meta) : NULL;
@@ -252,20 +262,6 @@ nay_filter *nay_filter_move(nay_filter *f, nay_mover move, void *ctx) {
   if (to != NULL) f->locks = to;
   to = move(ctx, f);
   return to != NULL ? to : f;
-}
-
-nay_status nay_filter_make_concurrent(nay_filter *f) {
-  if (f == NULL) return NAY_EINVAL;
-  if (f->format != NULL || !filter_may_be_concurrent(f->family)) return NAY_ENOTSUP;
-  uint32_t before = f->flags;
-  f->flags |= NAY_CONCURRENT;
-  nay_status status = filter_make_locks(f);
-  if (status != NAY_OK) {
-    f->flags = before;
-    return status;
-  }
-  filter_bind(f);
-  return NAY_OK;
 }
 
 nay_status nay__filter_writable(const nay_filter *f) {

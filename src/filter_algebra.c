@@ -19,27 +19,62 @@ static const nay_family_algebra *algebra_of(const nay_filter *f) {
   return f->family->algebra != NULL ? f->family->algebra : &none;
 }
 
-/* Whether a value has one hash in both. Keys that were made in two ways are not comparable: of two
- * filters with different descriptions no union, intersection or overlap means anything. */
-static bool algebra_same_keys(const nay_filter *a, const nay_filter *b) {
-  return nay__key_same(a->key_text, b->key_text) && nay__hasher_same(&a->hasher, &b->hasher);
+/*
+ * Why two filters are not of one set of values, or NULL. Keys that were made in two ways are not
+ * comparable: of two filters with different descriptions no union, intersection or overlap means
+ * anything.
+ */
+static const char *algebra_differ(const nay_filter *a, const nay_filter *b) {
+  if (a->family != b->family) return "the filters are of different families";
+  if (!nay__key_same(a->key_text, b->key_text)) return "the key descriptions differ";
+  if (!nay__hasher_same(&a->hasher, &b->hasher))
+    return "the hash functions, seeds or secret keys differ";
+  return NULL;
 }
 
-/* Alike but for size: filters that folding can make alike. */
-static bool algebra_same_but_size(const nay_filter *a, const nay_filter *b) {
-  return a->family == b->family && a->shape.k == b->shape.k &&
-         ((a->shape.extra ^ b->shape.extra) & ~a->family->capacity_mask) == 0 &&
-         algebra_same_keys(a, b);
+/* The same, for filters that folding cannot make alike. */
+static const char *algebra_differ_but_size(const nay_filter *a, const nay_filter *b) {
+  const char *why = algebra_differ(a, b);
+  bool same = a->shape.k == b->shape.k &&
+              ((a->shape.extra ^ b->shape.extra) & ~a->family->capacity_mask) == 0;
+  return why != NULL || same ? why : "the filters differ in k or another number of their shape";
 }
 
-static bool algebra_alike(const nay_filter *a, const nay_filter *b) {
-  return algebra_same_but_size(a, b) && a->shape.nunits == b->shape.nunits;
+/* The same, for filters that are not alike. */
+static const char *algebra_unlike(const nay_filter *a, const nay_filter *b) {
+  const char *why = algebra_differ_but_size(a, b);
+  return why != NULL || a->shape.nunits == b->shape.nunits ? why
+                                                           : "the sizes of the filters differ";
 }
 
-static nay_status algebra_pair_ready(const nay_filter *a, const nay_filter *b) {
-  if (a == NULL || b == NULL) return NAY_EINVAL;
-  NAY_TRY(nay__filter_all_verified(a));
-  return nay__filter_all_verified(b);
+static nay_status algebra_mismatch(const char *why, nay_diag *diag) {
+  return why == NULL ? NAY_OK : nay__fail(diag, NAY_EMISMATCH, why, 0);
+}
+
+static nay_status algebra_verified(const nay_filter *f, nay_diag *diag) {
+  if (nay__filter_all_verified(f) == NAY_OK) return NAY_OK;
+  return nay__fail(diag, NAY_ECORRUPT, "a mapped filter is damaged", 0);
+}
+
+static nay_status algebra_pair_ready(const nay_filter *a, const nay_filter *b, nay_diag *diag) {
+  if (a == NULL || b == NULL) return nay__fail(diag, NAY_EINVAL, "a filter is NULL", 0);
+  NAY_TRY(algebra_verified(a, diag));
+  return algebra_verified(b, diag);
+}
+
+static nay_status algebra_writable(const nay_filter *f, nay_diag *diag) {
+  nay_status status = nay__filter_writable(f);
+  if (status == NAY_OK) return NAY_OK;
+  return nay__fail(diag, status, f == NULL ? "filter is NULL" : "the filter is read-only", 0);
+}
+
+static nay_status algebra_cannot(nay_diag *diag) {
+  return nay__fail(diag, NAY_ENOTSUP, "the family of the filter cannot do this", 0);
+}
+
+/* What a family or an allocation says without a diag. */
+static nay_status algebra_told(nay_status status, nay_diag *diag) {
+  return status == NAY_OK ? NAY_OK : nay__fail(diag, status, nay_status_text(status), 0);
 }
 
 /* A new filter: f at 1/factor of its size. */
@@ -73,7 +108,8 @@ static nay_status algebra_own_meta(nay_filter *f) {
   return nay_filter_set_meta(f, f->meta, f->meta_len);
 }
 
-static nay_status algebra_merge_folding(nay_filter *dst, const nay_filter *src, double max_fpr) {
+static nay_status algebra_merge_folding(nay_filter *dst, const nay_filter *src, double max_fpr,
+                                        nay_diag *diag) {
   uint64_t common = nay__gcd(dst->shape.nunits, src->shape.nunits);
   nay_filter *a = NULL, *b = NULL;
   nay_status status = algebra_own_meta(dst);
@@ -83,7 +119,8 @@ static nay_status algebra_merge_folding(nay_filter *dst, const nay_filter *src, 
   if (status == NAY_OK) {
     status = algebra_folded(src, src->shape.nunits / common, &dst->allocator, &b);
   }
-  if (status == NAY_OK) status = nay_filter_merge(a, b, max_fpr);
+  status = algebra_told(status, diag);
+  if (status == NAY_OK) status = nay_filter_merge(a, b, max_fpr, diag);
   if (status == NAY_OK) {
     dst->flags |= a->flags & NAY_IS_DERIVED;
     algebra_take_payload(dst, a);
@@ -94,36 +131,46 @@ static nay_status algebra_merge_folding(nay_filter *dst, const nay_filter *src, 
   return status;
 }
 
-nay_status nay_filter_merge(nay_filter *dst, const nay_filter *src, double max_fpr) {
-  NAY_TRY(algebra_pair_ready(dst, src));
-  NAY_TRY(nay__filter_writable(dst));
-  const nay_family_algebra *verbs = algebra_of(dst);
-  if (verbs->merge == NULL && verbs->join == NULL) return NAY_ENOTSUP;
-  if (!(max_fpr > 0 && max_fpr <= 1)) return NAY_EINVAL;
-  if (verbs->join != NULL) {
-    if (dst->family != src->family || !algebra_same_keys(dst, src)) return NAY_EMISMATCH;
-    return verbs->join(dst, src, max_fpr);
-  }
-  if (!algebra_same_but_size(dst, src)) return NAY_EMISMATCH;
-  if (!algebra_alike(dst, src)) {
-    if (verbs->fold == NULL) return NAY_EMISMATCH;
-    return algebra_merge_folding(dst, src, max_fpr);
-  }
+/* Filters of one size. */
+static nay_status algebra_merge_alike(nay_filter *dst, const nay_filter *src, double max_fpr,
+                                      nay_diag *diag) {
   if (max_fpr < 1) {
     nay_census census;
     dst->family->census(dst, src, 1, &census);
-    if (census.fpr > max_fpr) return NAY_EFULL;
+    if (census.fpr > max_fpr) {
+      return nay__fail(diag, NAY_EFULL, "the FPR of the union would be above max_fpr", 0);
+    }
   }
-  NAY_TRY(verbs->merge(dst, src));
+  NAY_TRY(algebra_told(dst->family->algebra->merge(dst, src), diag));
   dst->flags |= src->flags & NAY_IS_DERIVED;
   return NAY_OK;
 }
 
-nay_status nay_filter_intersect(nay_filter *dst, const nay_filter *src) {
-  NAY_TRY(algebra_pair_ready(dst, src));
-  NAY_TRY(nay__filter_writable(dst));
-  if (algebra_of(dst)->intersect == NULL) return NAY_ENOTSUP;
-  if (!algebra_alike(dst, src)) return NAY_EMISMATCH;
+nay_status nay_filter_merge(nay_filter *dst, const nay_filter *src, double max_fpr,
+                            nay_diag *diag) {
+  NAY_TRY(algebra_pair_ready(dst, src, diag));
+  NAY_TRY(algebra_writable(dst, diag));
+  const nay_family_algebra *verbs = algebra_of(dst);
+  if (verbs->merge == NULL && verbs->join == NULL) return algebra_cannot(diag);
+  if (!(max_fpr > 0 && max_fpr <= 1)) {
+    return nay__fail(diag, NAY_EINVAL, "max_fpr is not above 0 and at most 1", 0);
+  }
+  if (verbs->join != NULL) {
+    NAY_TRY(algebra_mismatch(algebra_differ(dst, src), diag));
+    return algebra_told(verbs->join(dst, src, max_fpr), diag);
+  }
+  NAY_TRY(algebra_mismatch(algebra_differ_but_size(dst, src), diag));
+  const char *unlike = algebra_unlike(dst, src);
+  if (unlike == NULL) return algebra_merge_alike(dst, src, max_fpr, diag);
+  if (verbs->fold == NULL) return algebra_mismatch(unlike, diag);
+  return algebra_merge_folding(dst, src, max_fpr, diag);
+}
+
+nay_status nay_filter_intersect(nay_filter *dst, const nay_filter *src, nay_diag *diag) {
+  NAY_TRY(algebra_pair_ready(dst, src, diag));
+  NAY_TRY(algebra_writable(dst, diag));
+  if (algebra_of(dst)->intersect == NULL) return algebra_cannot(diag);
+  NAY_TRY(algebra_mismatch(algebra_unlike(dst, src), diag));
   algebra_of(dst)->intersect(dst, src);
   dst->flags |= NAY_IS_DERIVED;
   return NAY_OK;
@@ -137,32 +184,44 @@ static uint64_t algebra_foldable(const nay_filter *f, uint32_t *k) {
   return verbs->fold != NULL ? f->shape.nunits : 0;
 }
 
-nay_status nay_filter_fold(nay_filter *f, uint64_t factor) {
-  NAY_TRY(nay__filter_writable(f));
+nay_status nay_filter_fold(nay_filter *f, uint64_t factor, nay_diag *diag) {
+  NAY_TRY(algebra_writable(f, diag));
   uint32_t k;
   uint64_t nunits = algebra_foldable(f, &k);
-  if (nunits == 0) return NAY_ENOTSUP;
-  if (factor == 0 || nunits % factor != 0) return NAY_EINVAL;
-  if (algebra_of(f)->fold_and_seal != NULL) return algebra_of(f)->fold_and_seal(f, factor);
+  if (nunits == 0) return algebra_cannot(diag);
+  if (factor == 0 || nunits % factor != 0) {
+    return nay__fail(diag, NAY_EINVAL, "the size of the filter is not divisible by factor", 0);
+  }
+  if (algebra_of(f)->fold_and_seal != NULL) {
+    return algebra_told(algebra_of(f)->fold_and_seal(f, factor), diag);
+  }
   if (factor == 1) return NAY_OK;
-  NAY_TRY(algebra_own_meta(f));
   nay_filter *folded;
-  NAY_TRY(algebra_folded(f, factor, &f->allocator, &folded));
+  NAY_TRY(algebra_told(algebra_own_meta(f), diag));
+  NAY_TRY(algebra_told(algebra_folded(f, factor, &f->allocator, &folded), diag));
   algebra_take_payload(f, folded);
   return NAY_OK;
 }
 
-nay_status nay_filter_shrink(nay_filter *f, uint64_t nbytes) {
-  NAY_TRY(nay__filter_writable(f));
+nay_status nay_filter_shrink(nay_filter *f, uint64_t nbytes, nay_diag *diag) {
+  NAY_TRY(algebra_writable(f, diag));
   const nay_family_algebra *verbs = algebra_of(f);
-  if (verbs->shrink == NULL) return NAY_ENOTSUP;
+  if (verbs->shrink == NULL) return algebra_cannot(diag);
   nay_shape shape;
   nay_filter *small;
-  NAY_TRY(verbs->shrunk_shape(f, nbytes, &shape));
+  nay_status status = verbs->shrunk_shape(f, nbytes, &shape);
+  if (status == NAY_EINVAL) {
+    return nay__fail(diag, status, "nbytes: too few for one column of the ribbon", 0);
+  }
+  if (status == NAY_ENOTSUP) {
+    return nay__fail(diag, status, "a ribbon of so few keys is a Bloom filter", 0);
+  }
+  NAY_TRY(algebra_told(status, diag));
   if (shape.nunits == f->shape.nunits) return NAY_OK;
-  NAY_TRY(algebra_own_meta(f));
-  NAY_TRY(
-      nay__filter_make(f->family, &shape, &f->hasher, f->nkeys, f->flags, &f->allocator, &small));
+  NAY_TRY(algebra_told(algebra_own_meta(f), diag));
+  status =
+      nay__filter_make(f->family, &shape, &f->hasher, f->nkeys, f->flags, &f->allocator, &small);
+  NAY_TRY(algebra_told(status, diag));
   verbs->shrink(f, &shape, small->bits.bytes);
   algebra_take_payload(f, small);
   return NAY_OK;
@@ -225,15 +284,16 @@ nay_status nay_filter_fold_factor(const nay_filter *f, double max_fpr, uint64_t 
   return NAY_OK;
 }
 
-nay_status nay_filter_overlap(const nay_filter *a, const nay_filter *b, nay_overlap *overlap) {
-  if (overlap == NULL) return NAY_EINVAL;
-  NAY_TRY(nay__abi_check(NAY_ABI_OVERLAP, overlap, NULL));
-  NAY_TRY(algebra_pair_ready(a, b));
+nay_status nay_filter_overlap(const nay_filter *a, const nay_filter *b, nay_diag *diag,
+                              nay_overlap *overlap) {
+  if (overlap == NULL) return nay__fail(diag, NAY_EINVAL, "overlap is NULL", 0);
+  NAY_TRY(nay__abi_check(NAY_ABI_OVERLAP, overlap, diag));
+  NAY_TRY(algebra_pair_ready(a, b, diag));
   const nay_family_algebra *verbs = algebra_of(a);
-  if (verbs->merge == NULL && verbs->join == NULL) return NAY_ENOTSUP;
-  if (a->family != b->family || !algebra_same_keys(a, b)) return NAY_EMISMATCH;
-  if (verbs->merge == NULL) return NAY_ENOTSUP;
-  if (!algebra_alike(a, b)) return NAY_EMISMATCH;
+  if (verbs->merge == NULL && verbs->join == NULL) return algebra_cannot(diag);
+  NAY_TRY(algebra_mismatch(algebra_differ(a, b), diag));
+  if (verbs->merge == NULL) return algebra_cannot(diag);
+  NAY_TRY(algebra_mismatch(algebra_unlike(a, b), diag));
   nay_census ca, cb, cu;
   a->family->census(a, NULL, 1, &ca);
   b->family->census(b, NULL, 1, &cb);

@@ -34,11 +34,11 @@ static nay_status explain_unread(nay_explanation what, nay_explain_reason reason
   return explain_deliver(&what, to);
 }
 
-nay_status nay_filter_explain_hash(const nay_filter *f, nay_hash hash, nay_explain_sink sink,
+nay_status nay_filter_explain_hash(const nay_filter *f, nay_hash hash, nay_explain_visitor visit,
                                    void *ctx, nay_explanation *explanation) {
   NAY_TRY(explain_check(f, explanation));
   nay_explain_run run = {
-      .sink = sink, .ctx = ctx, .what = explain_begin(f), .only_constants = true};
+      .visit = visit, .ctx = ctx, .what = explain_begin(f), .only_constants = true};
   run.what.hash = hash;
   run.what.word = hash.lo;
   if (f->lazy != NULL && !nay__filter_probe_verified(f, hash)) {
@@ -57,7 +57,7 @@ nay_status nay_filter_explain_hash(const nay_filter *f, nay_hash hash, nay_expla
 }
 
 nay_status nay_filter_explain(const nay_filter *f, const void *key, size_t len,
-                              nay_explain_sink sink, void *ctx, nay_explanation *explanation) {
+                              nay_explain_visitor visit, void *ctx, nay_explanation *explanation) {
   NAY_TRY(explain_check(f, explanation));
   if (key == NULL && len != 0) return NAY_EINVAL;
   nay_status status = nay__hasher_ready(&f->hasher);
@@ -65,5 +65,5 @@ nay_status nay_filter_explain(const nay_filter *f, const void *key, size_t len,
     return explain_unread(explain_begin(f),
                           status == NAY_EKEY ? NAY_REASON_LOCKED : NAY_REASON_NO_HASH, explanation);
   }
-  return nay_filter_explain_hash(f, nay__hash_key(&f->hasher, key, len), sink, ctx, explanation);
+  return nay_filter_explain_hash(f, nay__hash_key(&f->hasher, key, len), visit, ctx, explanation);
 }

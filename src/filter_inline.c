@@ -3,8 +3,8 @@
  *
  * The probes themselves are in the header, compiled into programs that may run with a later
  * library. They know the payload, which is the file format, and the two structs that are filled
- * here; of the handle they know nothing. So this file is where a shape that they cannot answer is
- * refused: a new shape of a family is refused here until it gets an inline probe of another name.
+ * here; of the handle they know nothing. So this file is where a filter that they cannot answer is
+ * refused: what a family adds to its layout is refused here until it gets a shape of its own.
  */
 #include "base/bytes.h"
 #include "family/fuse.h"
@@ -21,7 +21,7 @@ _Static_assert(NAY_BLOCK_BYTES == 64 && NAY_BLOCK_BIT_SHIFT == 23, "blocked: the
 _Static_assert(NAY_FUSE_SAYS_NAY == 0 && NAY_FUSE_SAYS_MAYBE == 2, "fuse: fixed answers");
 _Static_assert(NAY_FUSE_MAX_SEGMENT == 1 << 16, "fuse: slices of 16 bits");
 
-/* The structs are fixed for ever: programs have them compiled in. */
+/* A shape is one struct for ever: programs have it compiled in. */
 _Static_assert(sizeof(void *) != 8 || sizeof(nay_inline_blocked) == 32, "the ABI");
 _Static_assert(sizeof(void *) != 8 || sizeof(nay_inline_fuse) == 48, "the ABI");
 
@@ -42,8 +42,7 @@ static nay_status inline_check(const nay_filter *f, const nay_family *family, co
   return NAY_OK;
 }
 
-nay_status nay_filter_inline_blocked(const nay_filter *f, nay_diag *diag,
-                                     nay_inline_blocked *probe) {
+static nay_status inline_blocked(const nay_filter *f, nay_diag *diag, nay_inline_blocked *probe) {
   NAY_TRY(inline_check(f, &nay__family_blocked, probe, "not a blocked filter", diag));
   if ((f->flags & NAY_CONCURRENT) != 0) {
     return nay__fail(diag, NAY_ENOTSUP,
@@ -61,11 +60,10 @@ static bool inline_fuse_is_plain(const nay_filter *f, const nay_fuse_view *v) {
   return nay__load64le(f->bits.bytes) == 0 && !nay__fuse_is_fixed(odd);
 }
 
-nay_status nay_filter_inline_fuse(const nay_filter *f, unsigned bits, unsigned slots,
-                                  nay_diag *diag, nay_inline_fuse *probe) {
+static nay_status inline_fuse(const nay_filter *f, unsigned bits, unsigned slots, nay_diag *diag,
+                              nay_inline_fuse *probe) {
   NAY_TRY(inline_check(f, &nay__family_fuse, probe, "not a fuse filter", diag));
-  bool inlined = bits == 8 || bits == 16;
-  if (!inlined || nay__fuse_bits(&f->shape) != bits || f->shape.k != slots) {
+  if (nay__fuse_bits(&f->shape) != bits || f->shape.k != slots) {
     return nay__fail(diag, NAY_ENOTSUP, "a fuse filter of other fingerprints or slots", 0);
   }
   nay_fuse_view v = nay__fuse_view_of(&f->shape, f->bits.bytes);
@@ -79,4 +77,20 @@ nay_status nay_filter_inline_fuse(const nay_filter *f, unsigned bits, unsigned s
                              .span = v.span,
                              .segment = v.segment};
   return NAY_OK;
+}
+
+nay_status nay_filter_inline(const nay_filter *f, uint32_t shape, size_t size, nay_diag *diag,
+                             void *probe) {
+  size_t own = shape == NAY_INLINE_BLOCKED ? sizeof(nay_inline_blocked) : sizeof(nay_inline_fuse);
+  if (shape < NAY_INLINE_BLOCKED || shape > NAY_INLINE_FUSE16_4WISE) {
+    return nay__fail(diag, NAY_ENOTSUP, "a shape of probes that this library does not know", 0);
+  }
+  if (size != own) return nay__fail(diag, NAY_EINVAL, "size is not that of the shape's struct", 0);
+  switch (shape) {
+    case NAY_INLINE_FUSE8: return inline_fuse(f, 8, 3, diag, probe);
+    case NAY_INLINE_FUSE16: return inline_fuse(f, 16, 3, diag, probe);
+    case NAY_INLINE_FUSE8_4WISE: return inline_fuse(f, 8, 4, diag, probe);
+    case NAY_INLINE_FUSE16_4WISE: return inline_fuse(f, 16, 4, diag, probe);
+    default: return inline_blocked(f, diag, probe);
+  }
 }

@@ -26,5 +26,5 @@ const char *nay_status_name(nay_status status) {
     NAY_STATUS_MAP(X)
 #undef X
   }
-  return "unknown status";
+  return NULL;
 }

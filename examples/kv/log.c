@@ -94,7 +94,7 @@ static nay_status log_open(kv_memtable *m, kv_error *error) {
 
 nay_status kv__log_create(kv_memtable *m, kv_error *error) {
   log_head head = log_head_of(m);
-  nay_status status = nay_file_write(m->at.path, 0, &head, sizeof head, &m->at.diag);
+  nay_status status = kv__file_replace(&m->at, &head, sizeof head);
   if (status != NAY_OK) return kv__blame(error, status, &m->at);
   m->length = m->synced = sizeof head;
   m->settled = true;
@@ -116,7 +116,7 @@ static nay_status log_settle(kv_memtable *m, kv_error *error) {
 nay_status kv__log_sync(kv_memtable *m, kv_error *error) {
   nay_status status = log_settle(m, error);
   if (status != NAY_OK) return status;
-  status = nay_file_append(m->fd, NULL, 0, true, &m->length, &m->at.diag);
+  status = kv__file_append(&m->at, m->fd, NULL, 0, true, &m->length);
   if (status == NAY_OK) m->synced = m->length;
   return kv__blame(error, status, &m->at);
 }
@@ -135,7 +135,7 @@ nay_status kv__log_append(kv_memtable *m, const nay_sst_version *entry, kv_slice
   h.body_check = log_checksum(m, body, n);
   h.check = log_checksum(m, &h.body_check, sizeof h - sizeof h.check);
   memcpy(record, &h, sizeof h);
-  status = nay_file_append(m->fd, record, sizeof h + n, sync, &m->length, &m->at.diag);
+  status = kv__file_append(&m->at, m->fd, record, sizeof h + n, sync, &m->length);
   free(record);
   if (status == NAY_OK && sync) m->synced = m->length;
   return kv__blame(error, status, &m->at);

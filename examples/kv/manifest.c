@@ -53,7 +53,7 @@ nay_status kv__manifest_save(const kv *db, const kv_view *v, kv_error *error) {
   size_t len;
   if (db->next > KV_MAX_FILE) return kv__fail(error, NAY_EFULL, "file numbers are used up");
   char *text = manifest_text((manifest){v, v->levels->tables, v->levels->n}, COMPARATOR, &len);
-  nay_status status = nay_file_write(at.path, 0, text, len, &at.diag);
+  nay_status status = kv__file_replace(&at, text, len);
   free(text);
   return kv__blame(error, status, &at);
 }

@@ -113,7 +113,7 @@ nay_status kv__open_files(kv *db, kv_unnamed act, uint64_t last, kv_error *error
 static nay_status open_log(kv_memtable *m, bool newest, kv_error *error) {
   void *bytes;
   size_t len;
-  nay_status status = nay_file_read(m->at.path, SIZE_MAX, NULL, &m->at.diag, &bytes, &len);
+  nay_status status = kv__file_read(&m->at, &bytes, &len);
   if (status != NAY_OK) return kv__blame(error, status, &m->at);
   status = kv__log_replay(m, bytes, len, error);
   free(bytes);
@@ -168,7 +168,7 @@ nay_status kv__open_tables(kv *db, kv_error *error) {
   void *text;
   size_t len, n = 0;
   kv_table **tables = NULL;
-  nay_status status = nay_file_read(at.path, SIZE_MAX, NULL, &at.diag, &text, &len);
+  nay_status status = kv__file_read(&at, &text, &len);
   if (at.diag.os_error == ENOENT)
     return kv__fail(error, NAY_ENOENT, "%s: there is no store", db->dir);
   if (status != NAY_OK) return kv__blame(error, status, &at);

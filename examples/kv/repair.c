@@ -30,7 +30,7 @@ typedef struct repair {
 static nay_status repair_read(repair *r, uint64_t *last, kv_error *error) {
   if (r->m == NULL) return NAY_OK;
   kv_file *at = &r->m->at;
-  nay_status status = nay_file_read(at->path, SIZE_MAX, NULL, &at->diag, &r->bytes, &r->len);
+  nay_status status = kv__file_read(at, &r->bytes, &r->len);
   if (status != NAY_OK && at->diag.os_error != ENOENT) return kv__blame(error, status, at);
   r->m->last = *last;
   r->found = kv__log_salvage(r->m, r->bytes, r->len);
@@ -45,9 +45,9 @@ static nay_status repair_copy(const kv *db, const repair *r, kv_error *error) {
   void *old;
   size_t len;
   if (r->found.lost == 0) return NAY_OK;
-  nay_status status = nay_file_read(at.path, SIZE_MAX, NULL, &at.diag, &old, &len);
+  nay_status status = kv__file_read(&at, &old, &len);
   if (status != NAY_OK && at.diag.os_error == ENOENT)
-    status = nay_file_write(at.path, 0, r->bytes, r->len, &at.diag);
+    status = kv__file_replace(&at, r->bytes, r->len);
   else if (status == NAY_OK) {
     bool same = len == r->len && memcmp(old, r->bytes, len) == 0;
     free(old);

@@ -1,7 +1,7 @@
 /*
  * store.h - what the parts of the store share. Functions that other files call begin with kv__.
  *
- *   files.c       memory, errors, names of files
+ *   files.c       memory, errors, names of files, whole files, checksums
  *   log.c         memtables and their write-ahead logs
  *   levels.c      tables, and the levels they are in
  *   manifest.c    the text that says which files are the store
@@ -54,6 +54,19 @@ nay_status kv__blame(kv_error *error, nay_status status, const kv_file *at);
 int kv__compare(kv_slice a, kv_slice b);
 kv_file kv__file_named(const kv *db, const char *name);
 kv_file kv__file_numbered(const kv *db, uint64_t number, const char *suffix); /* 000007.log */
+
+/*
+ * Whole files; at->diag says what failed. kv__file_replace: the file becomes these bytes, or
+ * nothing changes. kv__file_append: all bytes at the end of the file whose length is *length, which
+ * grows; sync: they are on the disk, too. When it fails, the file is cut back to *length, so that
+ * half a record is not taken for a whole one later. kv__file_read: the bytes of a regular file and
+ * a 0 behind them, to be freed.
+ */
+nay_status kv__file_replace(kv_file *at, const void *bytes, size_t len);
+nay_status kv__file_append(kv_file *at, int fd, const void *bytes, size_t len, bool sync,
+                           uint64_t *length);
+nay_status kv__file_read(kv_file *at, void **bytes, size_t *len);
+
 /* kv__checksum: SipHash-1-3 with the id of a store and the number of a log as its key. */
 uint64_t kv__checksum(uint64_t store, uint64_t log, const void *bytes, size_t len);
 

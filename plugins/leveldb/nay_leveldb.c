@@ -36,8 +36,8 @@ static char *plugin_create(void *state, const char *const *keys, const size_t *l
   const nay_allocator allocator = {.alloc = plugin_alloc, .free = plugin_free};
   uint8_t *filter = NULL;
   size_t len = 0;
-  nay_status status =
-      policy->create(policy, (const void *const *)keys, lens, (size_t)n, &allocator, &filter, &len);
+  nay_status status = policy->create(policy->ctx, (const void *const *)keys, lens, (size_t)n,
+                                     &allocator, &filter, &len);
   if (status != NAY_OK) return plugin_everything(filter_len);
   *filter_len = len;
   return (char *)filter;
@@ -46,7 +46,7 @@ static char *plugin_create(void *state, const char *const *keys, const size_t *l
 static uint8_t plugin_may_match(void *state, const char *key, size_t len, const char *filter,
                                 size_t filter_len) {
   const nay_policy *policy = state;
-  return policy->may_match(policy, key, len, (const uint8_t *)filter, filter_len);
+  return policy->may_contain(policy->ctx, key, len, (const uint8_t *)filter, filter_len);
 }
 
 static const char *plugin_name(void *state) { return ((const nay_policy *)state)->name; }

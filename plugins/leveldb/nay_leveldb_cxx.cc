@@ -53,7 +53,7 @@ class Policy final : public leveldb::FilterPolicy {
   }
 
   bool KeyMayMatch(const leveldb::Slice &key, const leveldb::Slice &filter) const override {
-    return policy_.may_match(&policy_, key.data(), key.size(),
+    return policy_.may_contain(policy_.ctx, key.data(), key.size(),
                              reinterpret_cast<const uint8_t *>(filter.data()), filter.size());
   }
 
@@ -68,7 +68,7 @@ class Policy final : public leveldb::FilterPolicy {
     const nay_allocator allocator = desk.allocator();
     uint8_t *filter = nullptr;
     size_t len = 0;
-    if (policy_.create(&policy_, at, lens, n, &allocator, &filter, &len) != NAY_OK) {
+    if (policy_.create(policy_.ctx, at, lens, n, &allocator, &filter, &len) != NAY_OK) {
       dst->append(NAY_POLICY_EVERYTHING, NAY_POLICY_EVERYTHING_LEN);
       return;
     }

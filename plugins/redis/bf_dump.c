@@ -18,7 +18,7 @@ static void bf_reply_dump(redis_ctx *ctx, const nay_sbchain *chain, long long it
     reply_chunk(ctx, 1, header, len);
     redis.Free(header);
   } else if (iterator > 0 &&
-             nay_sbchain_chunk(chain, (uint64_t)iterator - 1, BF_CHUNK, &bytes, &len)) {
+             nay__sbchain_chunk(chain, (uint64_t)iterator - 1, BF_CHUNK, &bytes, &len)) {
     reply_chunk(ctx, iterator + (long long)len, bytes, len);
   } else {
     reply_chunk(ctx, 0, "", 0);
@@ -43,7 +43,7 @@ int bf_scandump(redis_ctx *ctx, redis_string **argv, int argc) {
 static const char *bf_load_header(module_key *key, const char *bytes, size_t len) {
   nay_zallocator allocator = memory_zallocator(&bf_memory);
   nay_sbchain *chain;
-  nay_status status = nay_sbchain_decode_header(bytes, len, &allocator, NULL, &chain);
+  nay_status status = nay__sbchain_decode_header(bytes, len, &allocator, NULL, &chain);
   if (status == NAY_ENOMEM) return memory_error(ERROR_NO_MEMORY);
   if (status != NAY_OK) return "ERR received bad data";
   memory_value_made(&bf_memory);
@@ -57,7 +57,7 @@ static const char *bf_load_chunk(module_key *key, long long iterator, const char
   if (iterator <= 0 || (uint64_t)iterator < len) return "ERR received bad data";
   uint64_t behind = (uint64_t)iterator - len;
   nay_status status =
-      behind == 0 ? NAY_EINVAL : nay_sbchain_load_chunk(key->value, behind - 1, bytes, len);
+      behind == 0 ? NAY_EINVAL : nay__sbchain_load_chunk(key->value, behind - 1, bytes, len);
   if (status == NAY_EINVAL) return "ERR invalid offset - no link found";
   return status == NAY_OK ? NULL : "ERR invalid chunk - Too big for current filter";
 }

@@ -16,7 +16,7 @@ int bf_exists(redis_ctx *ctx, redis_string **argv, int argc) {
   if (key_open(ctx, argv[1], REDIS_READ, bf_type, &key) == KEY_OURS) {
     size_t len;
     const char *item = redis.StringPtrLen(argv[2], &len);
-    is_there = nay_sbchain_may_contain(key.value, item, len);
+    is_there = nay__sbchain_may_contain(key.value, item, len);
   }
   key_close(&key);
   return redis.ReplyWithBool(ctx, is_there);
@@ -33,7 +33,7 @@ int bf_mexists(redis_ctx *ctx, redis_string **argv, int argc) {
     size_t lens[NAY_SB_BATCH];
     uint64_t answers = 0;
     batch = bf_gather(argv + 2 + from, n - from, bytes, lens);
-    if (is_ours) nay_sbchain_may_contain_many(key.value, bytes, lens, batch, &answers);
+    if (is_ours) nay__sbchain_may_contain_many(key.value, bytes, lens, batch, &answers);
     for (size_t i = 0; i < batch; i++) redis.ReplyWithBool(ctx, answers >> i & 1);
   }
   key_close(&key);
@@ -49,7 +49,7 @@ static const char *const bf_info_names[] = {"Capacity", "Size", "Number of filte
 
 static void bf_reply_info(redis_ctx *ctx, const nay_sbchain *chain, int field, bool with_name) {
   nay_sbstats stats;
-  nay_sbchain_stats(chain, &stats);
+  nay__sbchain_stats(chain, &stats);
   const uint64_t values[] = {stats.capacity, bf_size(chain), stats.nlinks, stats.size,
                              stats.growth};
   if (with_name) redis.ReplyWithSimpleString(ctx, bf_info_names[field]);
@@ -96,7 +96,7 @@ int bf_card(redis_ctx *ctx, redis_string **argv, int argc) {
   module_key key;
   nay_sbstats stats = {.size = 0};
   key_state state = key_open(ctx, argv[1], REDIS_READ, bf_type, &key);
-  if (state == KEY_OURS) nay_sbchain_stats(key.value, &stats);
+  if (state == KEY_OURS) nay__sbchain_stats(key.value, &stats);
   key_close(&key);
   if (state == KEY_OTHER) return reply_error(ctx, ERROR_WRONGTYPE);
   return redis.ReplyWithLongLong(ctx, (long long)stats.size);
@@ -118,13 +118,13 @@ int bf_debug(redis_ctx *ctx, redis_string **argv, int argc) {
   module_key key;
   if (bf_need(ctx, argv[1], &key) == NULL) return REDIS_OK;
   nay_sbstats stats;
-  nay_sbchain_stats(key.value, &stats);
+  nay__sbchain_stats(key.value, &stats);
   redis.ReplyWithArray(ctx, 1 + (long)stats.nlinks);
   char text[32];
   int len = snprintf(text, sizeof text, "size:%llu", (unsigned long long)stats.size);
   redis.ReplyWithStringBuffer(ctx, text, (size_t)len);
   nay_sblink link;
-  for (uint64_t i = 0; nay_sbchain_link(key.value, i, &link) == NAY_OK; i++) {
+  for (uint64_t i = 0; nay__sbchain_link(key.value, i, &link) == NAY_OK; i++) {
     bf_reply_link(ctx, &link, stats.options);
   }
   key_close(&key);

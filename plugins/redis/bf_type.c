@@ -21,21 +21,21 @@ enum { BF_ENCVER_BITS = 1, BF_ENCVER_OPTIONS = 2, BF_ENCVER_GROWTH = 4 };
 
 size_t bf_size(const void *value) {
   nay_sbstats stats;
-  nay_sbchain_stats(value, &stats);
+  nay__sbchain_stats(value, &stats);
   return (size_t)(32 + 64 * stats.nlinks + stats.nbytes);
 }
 
 void *bf_header(const nay_sbchain *chain, size_t *len) {
-  size_t size = nay_sbchain_header_size(chain);
+  size_t size = nay__sbchain_header_size(chain);
   void *header = redis.TryAlloc(size);
-  if (header != NULL) (void)nay_sbchain_encode_header(chain, header, size, len);
+  if (header != NULL) (void)nay__sbchain_encode_header(chain, header, size, len);
   return header;
 }
 
 static size_t bf_free_effort(redis_string *key, const void *value) {
   (void)key;
   nay_sbstats stats;
-  nay_sbchain_stats(value, &stats);
+  nay__sbchain_stats(value, &stats);
   return memory_free_effort(2 + stats.nlinks, stats.nbytes);
 }
 
@@ -43,13 +43,13 @@ static size_t bf_free_effort(redis_string *key, const void *value) {
 
 static void bf_rdb_save(redis_io *io, void *value) {
   nay_sbstats stats;
-  nay_sbchain_stats(value, &stats);
+  nay__sbchain_stats(value, &stats);
   redis.SaveUnsigned(io, stats.size);
   redis.SaveUnsigned(io, stats.nlinks);
   redis.SaveUnsigned(io, stats.options);
   redis.SaveUnsigned(io, stats.growth);
   nay_sblink link;
-  for (uint64_t i = 0; nay_sbchain_link(value, i, &link) == NAY_OK; i++) {
+  for (uint64_t i = 0; nay__sbchain_link(value, i, &link) == NAY_OK; i++) {
     redis.SaveUnsigned(io, link.entries);
     redis.SaveDouble(io, link.error);
     redis.SaveUnsigned(io, link.hashes);
@@ -96,13 +96,13 @@ static bool bf_load_links(redis_io *io, int encver, uint64_t nlinks, nay_sbchain
     nay_sblink link;
     void *bytes = bf_load_link(io, encver, &link);
     if (bytes == NULL) return false;
-    if (redis.IsIOError(io) || nay_sbchain_take(chain, &link, bytes, diag) != NAY_OK) {
+    if (redis.IsIOError(io) || nay__sbchain_take(chain, &link, bytes, diag) != NAY_OK) {
       redis.Free(bytes);
       return false;
     }
     memory_adopt(&bf_memory, (size_t)link.nbytes);
   }
-  return nay_sbchain_finish(chain, diag) == NAY_OK;
+  return nay__sbchain_finish(chain, diag) == NAY_OK;
 }
 
 static void *bf_rdb_load(redis_io *io, int encver) {
@@ -114,12 +114,12 @@ static void *bf_rdb_load(redis_io *io, int encver) {
   if (redis.IsIOError(io)) return NULL;
   nay_zallocator allocator = memory_zallocator(&bf_memory);
   nay_sbchain *chain = NULL;
-  if (nay_sbchain_begin(size, options, growth, &allocator, &diag, &chain) == NAY_OK &&
+  if (nay__sbchain_begin(size, options, growth, &allocator, &diag, &chain) == NAY_OK &&
       bf_load_links(io, encver, nlinks, chain, &diag)) {
     memory_value_made(&bf_memory);
     return chain;
   }
-  nay_sbchain_free(chain);
+  nay__sbchain_free(chain);
   redis.LogIOError(io, "warning", "nay: a Bloom filter cannot be loaded: %s", diag.what);
   return NULL;
 }
@@ -136,7 +136,7 @@ static void bf_aof_rewrite(redis_io *io, redis_string *key, void *value) {
   redis.EmitAOF(io, "BF.LOADCHUNK", "slb", key, 1ll, header, len);
   redis.Free(header);
   const uint8_t *bytes;
-  for (uint64_t at = 0; nay_sbchain_chunk(value, at, BF_CHUNK, &bytes, &len); at += len) {
+  for (uint64_t at = 0; nay__sbchain_chunk(value, at, BF_CHUNK, &bytes, &len); at += len) {
     redis.EmitAOF(io, "BF.LOADCHUNK", "slb", key, (long long)(at + len + 1), bytes, len);
   }
 }
@@ -144,7 +144,7 @@ static void bf_aof_rewrite(redis_io *io, redis_string *key, void *value) {
 /* ---- memory and copies ---- */
 
 static void bf_free(void *value) {
-  nay_sbchain_free(value);
+  nay__sbchain_free(value);
   memory_value_freed(&bf_memory);
 }
 
@@ -152,7 +152,7 @@ static void *bf_copy(redis_string *from, redis_string *to, const void *value) {
   (void)from, (void)to;
   nay_zallocator allocator = memory_zallocator(&bf_memory);
   nay_sbchain *copy;
-  if (nay_sbchain_copy(value, &allocator, &copy) != NAY_OK) return NULL;
+  if (nay__sbchain_copy(value, &allocator, &copy) != NAY_OK) return NULL;
   memory_value_made(&bf_memory);
   return copy;
 }
@@ -164,7 +164,7 @@ static void bf_digest(redis_digest *digest, void *value) {
   redis.DigestAddStringBuffer(digest, header, len);
   redis.Free(header);
   const uint8_t *bytes;
-  for (uint64_t at = 0; nay_sbchain_chunk(value, at, BF_CHUNK, &bytes, &len); at += len) {
+  for (uint64_t at = 0; nay__sbchain_chunk(value, at, BF_CHUNK, &bytes, &len); at += len) {
     redis.DigestAddStringBuffer(digest, (const char *)bytes, len);
   }
   redis.DigestEndSequence(digest);
@@ -172,7 +172,7 @@ static void bf_digest(redis_digest *digest, void *value) {
 
 static bool bf_move_part(void **value, uint64_t part, redis_defrag *ctx) {
   nay_sbchain *chain = *value;
-  bool is_part = nay_sbchain_move(&chain, part, memory_move, ctx);
+  bool is_part = nay__sbchain_move(&chain, part, memory_move, ctx);
   *value = chain;
   return is_part;
 }

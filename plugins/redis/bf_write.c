@@ -41,7 +41,7 @@ static const char *bf_create(redis_ctx *ctx, module_key *key, bf_params *params)
   params->error = bf_cap_error(ctx, params->error);
   nay_zallocator allocator = memory_zallocator(&bf_memory);
   nay_sbchain *chain;
-  nay_status status = nay_sbchain_new(
+  nay_status status = nay__sbchain_new(
       params->error, (uint64_t)params->capacity, (uint32_t)params->expansion,
       NAY_SB_DEFAULT | (params->is_fixed ? NAY_SB_NO_SCALING : 0), &allocator, &chain);
   if (status == NAY_ENOMEM) return memory_error(ERROR_NO_MEMORY);
@@ -157,7 +157,7 @@ static size_t bf_insert_batch(redis_ctx *ctx, nay_sbchain *chain, bf_insertion *
   size_t lens[NAY_SB_BATCH], done;
   uint64_t is_new;
   size_t n = bf_gather(in->items + from, in->n - from, bytes, lens);
-  *status = nay_sbchain_add_many(chain, bytes, lens, n, &is_new, &done);
+  *status = nay__sbchain_add_many(chain, bytes, lens, n, &is_new, &done);
   for (size_t i = 0; i < done; i++) {
     if (is_new >> i & 1) in->fresh[in->nfresh++] = in->items[from + i];
     redis.ReplyWithBool(ctx, is_new >> i & 1);
@@ -173,7 +173,7 @@ static size_t bf_insert_batch(redis_ctx *ctx, nay_sbchain *chain, bf_insertion *
  * with that error, so its length is not known in advance. */
 static bool bf_may_fill_up(const nay_sbchain *chain, size_t n) {
   nay_sbstats stats;
-  nay_sbchain_stats(chain, &stats);
+  nay__sbchain_stats(chain, &stats);
   return (stats.options & NAY_SB_NO_SCALING) != 0 &&
          (stats.size > stats.capacity || stats.capacity - stats.size < n);
 }

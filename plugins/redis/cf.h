@@ -2,8 +2,6 @@
 #ifndef NAY_REDIS_CF_H
 #define NAY_REDIS_CF_H
 
-#include <nay_redis_cuckoo.h>
-
 #include "module.h"
 
 /* Set when the type MBbloomCF is registered. */
@@ -16,7 +14,7 @@ extern memory_use cf_memory;
 /* cf_size: the memory of a filter as RedisBloom reports it. */
 size_t cf_size(const void *value);
 
-/* cf_new: nay_cfchain_new with the server's allocator; NULL when out of memory. */
+/* cf_new: nay__cfchain_new with the server's allocator; NULL when out of memory. */
 nay_cfchain *cf_new(const nay_cfchain_header *header);
 
 /* Items of one batch: hashed, prefetched, then probed or added. */

@@ -29,7 +29,7 @@ key_state cf_open_write(redis_ctx *ctx, redis_string *name, module_key *key) {
 uint64_t cf_hash(const redis_string *item) {
   size_t len;
   const char *bytes = redis.StringPtrLen(item, &len);
-  return nay_cfchain_hash(bytes, len);
+  return nay__cfchain_hash(bytes, len);
 }
 
 nay_cfchain *cf_create(module_key *key, const nay_cfchain_header *header) {

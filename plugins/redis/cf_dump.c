@@ -21,11 +21,11 @@ int cf_scandump(redis_ctx *ctx, redis_string **argv, int argc) {
   const uint8_t *bytes = header;
   if (at == 0) {
     nay_cfchain_header h;
-    nay_cfchain_describe(chain, &h);
-    nay_cfchain_write_header(&h, header);
+    nay__cfchain_describe(chain, &h);
+    nay__cfchain_write_header(&h, header);
     at = 1;
   } else {
-    bytes = nay_cfchain_chunk(chain, (uint64_t)at - 1, &len);
+    bytes = nay__cfchain_chunk(chain, (uint64_t)at - 1, &len);
     at = bytes != NULL ? at + (long long)len : 0;
   }
   reply_chunk(ctx, at, bytes, len);
@@ -36,14 +36,14 @@ int cf_scandump(redis_ctx *ctx, redis_string **argv, int argc) {
 /* Loads a chunk into a filter; the iterator is the end of the chunk. */
 static const char *cf_load_chunk(nay_cfchain *chain, long long at, const char *data, size_t len) {
   if (at < 1 || (uint64_t)at - 1 < len) return "Couldn't load chunk!";
-  nay_status status = nay_cfchain_load(chain, (uint64_t)at - 1 - len, data, len);
+  nay_status status = nay__cfchain_load(chain, (uint64_t)at - 1 - len, data, len);
   return status == NAY_OK ? NULL : "Couldn't load chunk!";
 }
 
 static const char *cf_load_header(module_key *key, const char *data, size_t len) {
   nay_cfchain_header header;
   if (len != NAY_CFCHAIN_HEADER_LEN) return "Invalid header";
-  if (nay_cfchain_read_header(data, len, NULL, &header) != NAY_OK ||
+  if (nay__cfchain_read_header(data, len, NULL, &header) != NAY_OK ||
       cf_create(key, &header) == NULL) {
     return memory_error("Couldn't create filter!");
   }

@@ -15,9 +15,9 @@ static void cf_reply_exists(redis_ctx *ctx, const nay_cfchain *chain, redis_stri
   for (int start = 0; start < nitems; start += CF_BATCH) {
     int n = nitems - start < CF_BATCH ? nitems - start : CF_BATCH;
     for (int i = 0; i < n && chain != NULL; i++) hashes[i] = cf_hash(items[start + i]);
-    if (chain != NULL && n > 1) nay_cfchain_prefetch(chain, hashes, (size_t)n, true);
+    if (chain != NULL && n > 1) nay__cfchain_prefetch(chain, hashes, (size_t)n, true);
     for (int i = 0; i < n; i++) {
-      redis.ReplyWithBool(ctx, chain != NULL && nay_cfchain_has(chain, hashes[i]));
+      redis.ReplyWithBool(ctx, chain != NULL && nay__cfchain_has(chain, hashes[i]));
     }
   }
 }
@@ -46,7 +46,7 @@ int cf_count(redis_ctx *ctx, redis_string **argv, int argc) {
   if (argc != 3) return redis.WrongArity(ctx);
   module_key key;
   cf_open(ctx, argv[1], &key);
-  uint64_t count = key.value != NULL ? nay_cfchain_count(key.value, cf_hash(argv[2])) : 0;
+  uint64_t count = key.value != NULL ? nay__cfchain_count(key.value, cf_hash(argv[2])) : 0;
   key_close(&key);
   return redis.ReplyWithLongLong(ctx, (long long)count);
 }
@@ -60,9 +60,9 @@ int cf_info(redis_ctx *ctx, redis_string **argv, int argc) {
   nay_cfchain *chain = key_need(ctx, cf_open(ctx, argv[1], &key), &key);
   if (chain == NULL) return REDIS_OK;
   nay_cfchain_header h;
-  nay_cfchain_describe(chain, &h);
+  nay__cfchain_describe(chain, &h);
   redis.ReplyWithMap(ctx, 8);
-  reply_field(ctx, "Size", (long long)nay_cfchain_nbytes(chain));
+  reply_field(ctx, "Size", (long long)nay__cfchain_nbytes(chain));
   reply_field(ctx, "Number of buckets", (long long)h.nbuckets);
   reply_field(ctx, "Number of filters", (long long)h.nfilters);
   reply_field(ctx, "Number of items inserted", (long long)h.nitems);
@@ -82,7 +82,7 @@ int cf_debug(redis_ctx *ctx, redis_string **argv, int argc) {
   if (chain == NULL) return REDIS_OK;
   nay_cfchain_header h;
   char text[256];
-  nay_cfchain_describe(chain, &h);
+  nay__cfchain_describe(chain, &h);
   int len = snprintf(text, sizeof text,
                      "bktsize:%u buckets:%llu items:%llu deletes:%llu filters:%llu "
                      "max_iterations:%u expansion:%u",

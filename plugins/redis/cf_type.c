@@ -9,7 +9,6 @@
  * Restored bytes may come from an attacker. The library checks every number before it allocates,
  * the length of each string must agree with the numbers, and items are counted, not trusted.
  */
-#include <nay_redis_cuckoo.h>
 
 #include "cf.h"
 
@@ -19,13 +18,13 @@ memory_use cf_memory;
 nay_cfchain *cf_new(const nay_cfchain_header *header) {
   nay_zallocator memory = memory_zallocator(&cf_memory);
   nay_cfchain *chain;
-  if (nay_cfchain_new(header, &memory, NULL, &chain) != NAY_OK) return NULL;
+  if (nay__cfchain_new(header, &memory, NULL, &chain) != NAY_OK) return NULL;
   memory_value_made(&cf_memory);
   return chain;
 }
 
 static void cf_free_value(void *value) {
-  nay_cfchain_free(value);
+  nay__cfchain_free(value);
   memory_value_freed(&cf_memory);
 }
 
@@ -33,7 +32,7 @@ static void cf_free_value(void *value) {
 
 static void cf_save(redis_io *io, void *value) {
   nay_cfchain_header h;
-  nay_cfchain_describe(value, &h);
+  nay__cfchain_describe(value, &h);
   redis.SaveUnsigned(io, h.nfilters);
   redis.SaveUnsigned(io, h.nbuckets);
   redis.SaveUnsigned(io, h.nitems);
@@ -43,7 +42,7 @@ static void cf_save(redis_io *io, void *value) {
   redis.SaveUnsigned(io, h.expansion);
   const uint8_t *slots;
   size_t len;
-  for (uint64_t i = 0; (slots = nay_cfchain_slots(value, i, &len)) != NULL; i++) {
+  for (uint64_t i = 0; (slots = nay__cfchain_slots(value, i, &len)) != NULL; i++) {
     redis.SaveUnsigned(io, len / h.bucket_size);
     redis.SaveStringBuffer(io, (const char *)slots, len);
   }
@@ -80,7 +79,7 @@ static bool cf_load_filter(redis_io *io, int encver, nay_cfchain *chain, uint64_
   size_t len = 0;
   char *slots = redis.IsIOError(io) ? NULL : redis.LoadStringBuffer(io, &len);
   if (slots == NULL) return false;
-  if (redis.IsIOError(io) || nay_cfchain_adopt(chain, i, nbuckets, slots, len) != NAY_OK) {
+  if (redis.IsIOError(io) || nay__cfchain_adopt(chain, i, nbuckets, slots, len) != NAY_OK) {
     redis.Free(slots);
     return false;
   }
@@ -94,7 +93,7 @@ static bool cf_load_filters(redis_io *io, int encver, const nay_cfchain_header *
   for (uint64_t i = 0; i < h->nfilters; i++, nbuckets *= h->expansion) {
     if (!cf_load_filter(io, encver, chain, i, nbuckets)) return false;
   }
-  return nay_cfchain_finish(chain) == NAY_OK;
+  return nay__cfchain_finish(chain) == NAY_OK;
 }
 
 static void *cf_load(redis_io *io, int encver) {
@@ -103,17 +102,17 @@ static void *cf_load(redis_io *io, int encver) {
   nay_diag diag = {.what = "version"};
   nay_zallocator memory = memory_zallocator(&cf_memory);
   if (encver > 4 || !cf_load_header(io, encver, &h)) return NULL;
-  if (nay_cfchain_open(&h, &memory, &diag, &chain) != NAY_OK) {
+  if (nay__cfchain_open(&h, &memory, &diag, &chain) != NAY_OK) {
     redis.LogIOError(io, "warning", "MBbloomCF: %s", diag.what);
     return NULL;
   }
   if (!cf_load_filters(io, encver, &h, chain)) {
     redis.LogIOError(io, "warning",
                      "MBbloomCF: the length of a sub-filter disagrees with the header");
-    nay_cfchain_free(chain);
+    nay__cfchain_free(chain);
     return NULL;
   }
-  nay_cfchain_describe(chain, &loaded);
+  nay__cfchain_describe(chain, &loaded);
   if (loaded.nitems != h.nitems) {
     redis.LogIOError(io, "notice", "MBbloomCF: the header says %llu items, counted %llu",
                      (unsigned long long)h.nitems, (unsigned long long)loaded.nitems);
@@ -128,12 +127,12 @@ static void *cf_load(redis_io *io, int encver) {
 static void cf_rewrite(redis_io *io, redis_string *key, void *value) {
   nay_cfchain_header h;
   uint8_t header[NAY_CFCHAIN_HEADER_LEN];
-  nay_cfchain_describe(value, &h);
-  nay_cfchain_write_header(&h, header);
+  nay__cfchain_describe(value, &h);
+  nay__cfchain_write_header(&h, header);
   redis.EmitAOF(io, "CF.LOADCHUNK", "slb", key, 1ll, (const char *)header, sizeof header);
   const uint8_t *chunk;
   size_t len;
-  for (uint64_t at = 0; (chunk = nay_cfchain_chunk(value, at, &len)) != NULL;) {
+  for (uint64_t at = 0; (chunk = nay__cfchain_chunk(value, at, &len)) != NULL;) {
     at += len;
     redis.EmitAOF(io, "CF.LOADCHUNK", "slb", key, (long long)(at + 1), (const char *)chunk, len);
   }
@@ -141,17 +140,17 @@ static void cf_rewrite(redis_io *io, redis_string *key, void *value) {
 
 /* ---- memory ---- */
 
-size_t cf_size(const void *value) { return (size_t)nay_cfchain_nbytes(value); }
+size_t cf_size(const void *value) { return (size_t)nay__cfchain_nbytes(value); }
 
 static void cf_digest(redis_digest *digest, void *value) {
   nay_cfchain_header h;
   uint8_t header[NAY_CFCHAIN_HEADER_LEN];
-  nay_cfchain_describe(value, &h);
-  nay_cfchain_write_header(&h, header);
+  nay__cfchain_describe(value, &h);
+  nay__cfchain_write_header(&h, header);
   redis.DigestAddStringBuffer(digest, (const char *)header, sizeof header);
   const uint8_t *slots;
   size_t len;
-  for (uint64_t i = 0; (slots = nay_cfchain_slots(value, i, &len)) != NULL; i++) {
+  for (uint64_t i = 0; (slots = nay__cfchain_slots(value, i, &len)) != NULL; i++) {
     redis.DigestAddStringBuffer(digest, (const char *)slots, len);
   }
   redis.DigestEndSequence(digest);
@@ -160,8 +159,8 @@ static void cf_digest(redis_digest *digest, void *value) {
 static size_t cf_free_effort(redis_string *key, const void *value) {
   (void)key;
   nay_cfchain_header h;
-  nay_cfchain_describe(value, &h);
-  return memory_free_effort(2 + h.nfilters, nay_cfchain_nbytes(value));
+  nay__cfchain_describe(value, &h);
+  return memory_free_effort(2 + h.nfilters, nay__cfchain_nbytes(value));
 }
 
 static void *cf_copy(redis_string *from, redis_string *to, const void *value) {
@@ -169,14 +168,14 @@ static void *cf_copy(redis_string *from, redis_string *to, const void *value) {
   (void)to;
   nay_zallocator memory = memory_zallocator(&cf_memory);
   nay_cfchain *copy;
-  if (nay_cfchain_copy(value, &memory, &copy) != NAY_OK) return NULL;
+  if (nay__cfchain_copy(value, &memory, &copy) != NAY_OK) return NULL;
   memory_value_made(&cf_memory);
   return copy;
 }
 
 static bool cf_move_part(void **value, uint64_t part, redis_defrag *ctx) {
   nay_cfchain *chain = *value;
-  bool is_part = nay_cfchain_move(&chain, part, memory_move, ctx);
+  bool is_part = nay__cfchain_move(&chain, part, memory_move, ctx);
   *value = chain;
   return is_part;
 }

@@ -58,8 +58,8 @@ static const char *cf_reserve_parse(redis_string **argv, int argc, long long *ca
   if (*capacity < 2 * bucket || *capacity > MAX_CAPACITY) {
     return "Capacity must be in the range [2 * BUCKETSIZE, 1073741824]";
   }
-  nay_status status = nay_cfchain_plan((uint64_t)*capacity, (uint32_t)bucket, (uint32_t)iterations,
-                                       (uint32_t)expansion, header);
+  nay_status status = nay__cfchain_plan((uint64_t)*capacity, (uint32_t)bucket, (uint32_t)iterations,
+                                        (uint32_t)expansion, header);
   return status == NAY_OK ? NULL : ERROR_CREATE;
 }
 
@@ -96,8 +96,8 @@ typedef struct cf_insertion {
 
 /* NAY_ENOENT: the item may be present already, nothing was added. */
 static nay_status cf_insert_one(nay_cfchain *chain, const cf_insertion *in, uint64_t hash) {
-  if (in->is_nx && nay_cfchain_has(chain, hash)) return NAY_ENOENT;
-  return nay_cfchain_add(chain, hash);
+  if (in->is_nx && nay__cfchain_has(chain, hash)) return NAY_ENOENT;
+  return nay__cfchain_add(chain, hash);
 }
 
 static void cf_reply_insert(redis_ctx *ctx, const cf_insertion *in, nay_status status,
@@ -133,7 +133,7 @@ static int cf_insert_items(redis_ctx *ctx, nay_cfchain *chain, const cf_insertio
   for (int start = 0; start < in->nitems; start += CF_BATCH) {
     int n = in->nitems - start < CF_BATCH ? in->nitems - start : CF_BATCH;
     for (int i = 0; i < n; i++) hashes[i] = cf_hash(in->items[start + i]);
-    if (n > 1) nay_cfchain_prefetch(chain, hashes, (size_t)n, in->is_nx);
+    if (n > 1) nay__cfchain_prefetch(chain, hashes, (size_t)n, in->is_nx);
     for (int i = 0; i < n; i++) {
       if (status != NAY_ENOMEM) status = cf_insert_one(chain, in, hashes[i]);
       if (status != NAY_ENOMEM) ++*ntaken;
@@ -169,9 +169,9 @@ static nay_cfchain *cf_insert_create(redis_ctx *ctx, redis_string *name, const c
     wrong = ERROR_NOT_FOUND;
   } else if (cf_is_too_long(ctx, 1)) {
     wrong = ERROR_LONG;
-  } else if (nay_cfchain_plan((uint64_t)in->capacity, (uint32_t)settings.cf_bucket_size,
-                              (uint32_t)settings.cf_max_iterations,
-                              (uint32_t)settings.cf_expansion_factor, &header) != NAY_OK) {
+  } else if (nay__cfchain_plan((uint64_t)in->capacity, (uint32_t)settings.cf_bucket_size,
+                               (uint32_t)settings.cf_max_iterations,
+                               (uint32_t)settings.cf_expansion_factor, &header) != NAY_OK) {
     wrong = ERROR_CREATE;
   } else if ((chain = cf_create(key, &header)) == NULL) {
     wrong = memory_error(ERROR_CREATE);
@@ -195,7 +195,7 @@ static int cf_run_insertion(redis_ctx *ctx, redis_string *name, const cf_inserti
     chain = key_need(ctx, state, &key);
     if (chain == NULL) return REDIS_OK;
     nay_cfchain_header h;
-    nay_cfchain_describe(chain, &h);
+    nay__cfchain_describe(chain, &h);
     if (cf_is_too_long(ctx, h.nfilters)) return key_close_error(ctx, &key, ERROR_LONG);
     memory_grows(cf_size, chain);
   }
@@ -274,7 +274,7 @@ int cf_del(redis_ctx *ctx, redis_string **argv, int argc) {
   if (cf_open_write(ctx, argv[1], &key) != KEY_OURS) {
     return key_close_error(ctx, &key, "Not found");
   }
-  bool removed = nay_cfchain_remove(key.value, cf_hash(argv[2]));
+  bool removed = nay__cfchain_remove(key.value, cf_hash(argv[2]));
   key_close(&key);
   if (removed) {
     redis.ReplicateVerbatim(ctx);
@@ -291,9 +291,9 @@ int cf_compact(redis_ctx *ctx, redis_string **argv, int argc) {
     return key_close_error(ctx, &key, "Cuckoo filter was not found");
   }
   nay_cfchain_header h;
-  nay_cfchain_describe(key.value, &h);
+  nay__cfchain_describe(key.value, &h);
   bool changes = h.nfilters > 1 || h.ndeletes != 0;
-  nay_cfchain_compact(key.value);
+  nay__cfchain_compact(key.value);
   key_close(&key);
   if (changes) {
     redis.ReplicateVerbatim(ctx);

@@ -88,7 +88,7 @@ static void gather_native(samples *s, const native_value *value) {
 
 static void gather_bf(samples *s, const nay_sbchain *chain) {
   nay_sbstats stats;
-  nay_sbchain_stats(chain, &stats);
+  nay__sbchain_stats(chain, &stats);
   s->kind = "bf";
   sample(s, UP, 1);
   sample(s, MEMORY_BYTES, (double)bf_size(chain));
@@ -99,7 +99,7 @@ static void gather_bf(samples *s, const nay_sbchain *chain) {
 
 static void gather_cf(samples *s, const nay_cfchain *chain) {
   nay_cfchain_header h;
-  nay_cfchain_describe(chain, &h);
+  nay__cfchain_describe(chain, &h);
   double slots = 0, nbuckets = (double)h.nbuckets;
   for (uint64_t i = 0; i < h.nfilters; i++, nbuckets *= h.expansion) {
     slots += nbuckets * h.bucket_size;

@@ -8,8 +8,8 @@
 #define NAY_REDIS_MODULE_H
 
 #include <nay_advanced.h>
-#include <nay_redis.h>
 
+#include "redis/redis.h"
 #include "redis_api.h"
 
 /* ---- parts -------------------------------------------------------------------------------------

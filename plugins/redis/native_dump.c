@@ -51,7 +51,7 @@ static const char *load_parse(load *l, redis_string **argv, int argc) {
 /* Whether the chunk continues the load; if not, the client has received an error. */
 static bool load_fits(redis_ctx *ctx, const load *l, const native_value *value) {
   size_t here = 0;
-  if (value != NULL) nay_decoder_bytes(value->arriving, &here, NULL);
+  if (value != NULL) nay__decoder_bytes(value->arriving, &here, NULL);
   if (l->offset == 0 && value != NULL && value->filter != NULL && !l->replace) {
     reply_error(ctx, "BUSYKEY Target key name already exists.");
     return false;
@@ -83,15 +83,15 @@ static native_extras load_extras(const load *l, const native_value *value) {
 static bool load_finish(redis_ctx *ctx, native_value *value, nay_decoder *decoder,
                         const native_extras *extras) {
   nay_diag diag = {.what = NULL};
-  nay_view view;
+  nay_view view = {.size = sizeof view};
   nay_filter *filter = NULL;
   size_t len;
-  const void *bytes = nay_decoder_bytes(decoder, &len, NULL);
+  const void *bytes = nay__decoder_bytes(decoder, &len, NULL);
   const uint8_t *secret = extras->has_secret ? extras->secret : NULL;
   nay_status status = nay_view_open(bytes, len, secret, &diag, &view);
   const char *why = NULL;
   if (status == NAY_OK) why = native_value_refuses(nay_view_filter(&view), extras);
-  if (status == NAY_OK && why == NULL) status = nay_decoder_finish(decoder, &diag, &filter);
+  if (status == NAY_OK && why == NULL) status = nay__decoder_finish(decoder, &diag, &filter);
   if (status == NAY_OK && why == NULL) why = native_value_adopt(value, filter, extras);
   if (status == NAY_OK && why == NULL) return true;
   nay_filter_free(filter);
@@ -108,22 +108,22 @@ static long long load_take(redis_ctx *ctx, const load *l, native_value *value) {
   nay_allocator a = native_allocator();
   nay_diag diag = {.what = NULL};
   nay_decoder *decoder = l->offset != 0 ? value->arriving : NULL;
-  if (decoder == NULL && nay_decoder_new(&a, &decoder) != NAY_OK) {
+  if (decoder == NULL && nay__decoder_new(&a, &decoder) != NAY_OK) {
     reply_error(ctx, memory_error(ERROR_NO_MEMORY));
     return -1;
   }
   native_extras extras = load_extras(l, value);
   size_t len = 0;
   uint64_t total = 0;
-  nay_status status = nay_decoder_add(decoder, l->bytes, l->len, &diag);
-  nay_decoder_bytes(decoder, &len, &total);
+  nay_status status = nay__decoder_add(decoder, l->bytes, l->len, &diag);
+  nay__decoder_bytes(decoder, &len, &total);
   if (status == NAY_OK && !memory_permits(total)) status = NAY_ENOMEM;
   if (status != NAY_OK) load_reply_diag(ctx, status, &diag);
   bool is_last = status == NAY_OK && len == total;
   bool ok = status == NAY_OK && (!is_last || load_finish(ctx, value, decoder, &extras));
   if (!ok) {
-    nay_decoder_truncate(decoder, (size_t)l->offset);
-    if (decoder != value->arriving) nay_decoder_free(decoder);
+    nay__decoder_truncate(decoder, (size_t)l->offset);
+    if (decoder != value->arriving) nay__decoder_free(decoder);
     return -1;
   }
   if (decoder != value->arriving) native_value_drop_arriving(value);
@@ -171,7 +171,7 @@ static int dump_reply(redis_ctx *ctx, const nay_filter *filter, uint64_t offset,
   size_t len = size - offset < count ? (size_t)(size - offset) : (size_t)count;
   char *piece = redis.TryAlloc(len);
   if (piece == NULL) return reply_error(ctx, ERROR_NO_MEMORY);
-  nay_status status = nay_filter_encode_range(filter, offset, piece, len);
+  nay_status status = nay__filter_encode_range(filter, offset, piece, len);
   if (status == NAY_OK) {
     uint64_t next = offset + len;
     reply_chunk(ctx, next < size ? (long long)next : 0, piece, len);

@@ -95,13 +95,13 @@ static void info_clock(redis_ctx *ctx, const facts *f) {
 
 static void info_arrived(redis_ctx *ctx, const facts *f) {
   size_t len = 0;
-  nay_decoder_bytes(f->value->arriving, &len, NULL);
+  nay__decoder_bytes(f->value->arriving, &len, NULL);
   redis.ReplyWithLongLong(ctx, (long long)len);
 }
 
 static void info_expected(redis_ctx *ctx, const facts *f) {
   uint64_t total = 0;
-  nay_decoder_bytes(f->value->arriving, NULL, &total);
+  nay__decoder_bytes(f->value->arriving, NULL, &total);
   redis.ReplyWithLongLong(ctx, (long long)total);
 }
 

@@ -17,10 +17,10 @@ nay_status native_item_read(const nay_filter *filter, const redis_string *argume
   const char *text = redis.StringPtrLen(argument, &len);
   *item = (native_item){.key = text, .len = len};
   if (native_takes_text(filter)) return NAY_OK;
-  nay_key_description how;
+  nay_key_description how = {.size = sizeof how};
   nay_status status = nay_key_description_parse(nay_filter_key(filter), diag, &how);
   if (status != NAY_OK) return status;
-  status = nay_key_convert(&how, text, len, NULL, 0, &item->len, diag);
+  status = nay_key_convert(&how, text, len, diag, NULL, 0, &item->len);
   if (status != NAY_OK) return status;
   uint8_t *key = item->room;
   if (item->len > sizeof item->room) {
@@ -28,7 +28,7 @@ nay_status native_item_read(const nay_filter *filter, const redis_string *argume
     if (key == NULL) return NAY_ENOMEM;
   }
   item->key = key;
-  return nay_key_convert(&how, text, len, key, item->len, &item->len, diag);
+  return nay_key_convert(&how, text, len, diag, key, item->len, &item->len);
 }
 
 void native_item_free(native_item *item) {

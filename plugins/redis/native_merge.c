@@ -90,7 +90,7 @@ static nay_status merge_begin(merge *m, int *first) {
     return NAY_OK;
   }
   const nay_filter *start = dst != NULL ? dst->filter : merge_value(m, 1)->filter;
-  nay_status status = nay_filter_copy(start, &a, &m->made);
+  nay_status status = nay_filter_copy(start, &a, NULL, &m->made);
   m->target = m->made;
   return status;
 }
@@ -106,7 +106,7 @@ static bool merge_all(merge *m, int first) {
     if (merge_is_same(m, i)) continue; /* a filter is its union with itself */
     m->nother++;
     if (i == 1 && m->keys[0].value == NULL) continue; /* the target is a copy of it */
-    nay_status status = nay_filter_merge(m->target, src, MERGE_MAX_RATE);
+    nay_status status = nay_filter_merge(m->target, src, MERGE_MAX_RATE, NULL);
     if (status == NAY_EFULL) {
       reply_errorf(m->ctx, "ERR source %d: the union would exceed MEMORY or an FPR of 0.5", i);
     } else if (status != NAY_OK) {

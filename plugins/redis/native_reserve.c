@@ -109,7 +109,7 @@ static const char *parse_kind(reserve *r, const redis_string *argument) {
 }
 
 static const char *parse_key_type(reserve *r, const redis_string *argument) {
-  nay_key_description how;
+  nay_key_description how = {.size = sizeof how};
   size_t len;
   const char *text = redis.StringPtrLen(argument, &len);
   if (len < sizeof r->key_type) memcpy(r->key_type, text, len);

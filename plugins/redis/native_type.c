@@ -47,13 +47,13 @@ void native_value_free(native_value *value) {
   if (value == NULL) return;
   nay_allocator a = native_allocator();
   nay_filter_free(value->filter);
-  nay_decoder_free(value->arriving);
+  nay__decoder_free(value->arriving);
   a.free(a.ctx, value, sizeof *value);
   memory_value_freed(&native_memory);
 }
 
 void native_value_drop_arriving(native_value *value) {
-  nay_decoder_free(value->arriving);
+  nay__decoder_free(value->arriving);
   value->arriving = NULL;
   value->arriving_extras = (native_extras){.by_seconds = false};
 }
@@ -128,7 +128,7 @@ static void native_rdb_save(redis_io *io, void *ptr) {
   }
   if (value->arriving != NULL) {
     size_t len;
-    const void *bytes = nay_decoder_bytes(value->arriving, &len, NULL);
+    const void *bytes = nay__decoder_bytes(value->arriving, &len, NULL);
     rdb_save_extras(io, &value->arriving_extras);
     redis.SaveUnsigned(io, len);
     rdb_save_bytes(io, bytes, len);
@@ -154,7 +154,7 @@ static bool rdb_load_piece(redis_io *io, nay_decoder *decoder, uint64_t *left) {
   nay_diag diag = {.what = "a piece is empty or too long"};
   char *bytes = redis.LoadStringBuffer(io, &len);
   bool ok = !redis.IsIOError(io) && bytes != NULL && len != 0 && len <= *left &&
-            nay_decoder_add(decoder, bytes, len, &diag) == NAY_OK;
+            nay__decoder_add(decoder, bytes, len, &diag) == NAY_OK;
   if (bytes != NULL) redis.Free(bytes);
   if (!ok) redis.LogIOError(io, "warning", "nayfilter: %s", diag.what);
   *left -= ok ? len : 0;
@@ -165,12 +165,12 @@ static bool rdb_load_piece(redis_io *io, nay_decoder *decoder, uint64_t *left) {
 static nay_decoder *rdb_load_part(redis_io *io, native_extras *extras) {
   nay_allocator a = native_allocator();
   nay_decoder *decoder;
-  if (!rdb_load_extras(io, extras) || nay_decoder_new(&a, &decoder) != NAY_OK) return NULL;
+  if (!rdb_load_extras(io, extras) || nay__decoder_new(&a, &decoder) != NAY_OK) return NULL;
   uint64_t left = redis.LoadUnsigned(io);
   bool ok = !redis.IsIOError(io) && left != 0;
   while (ok && left > 0) ok = rdb_load_piece(io, decoder, &left);
   if (ok) return decoder;
-  nay_decoder_free(decoder);
+  nay__decoder_free(decoder);
   return NULL;
 }
 
@@ -180,10 +180,10 @@ static bool rdb_load_filter(redis_io *io, native_value *value) {
   nay_diag diag = {.what = NULL};
   nay_decoder *decoder = rdb_load_part(io, &extras);
   if (decoder == NULL) return false;
-  const char *why = nay_decoder_finish(decoder, &diag, &filter) == NAY_OK
+  const char *why = nay__decoder_finish(decoder, &diag, &filter) == NAY_OK
                         ? native_value_adopt(value, filter, &extras)
                         : diag.what;
-  nay_decoder_free(decoder);
+  nay__decoder_free(decoder);
   if (why == NULL) return true;
   nay_filter_free(filter);
   redis.LogIOError(io, "warning", "nayfilter: %s", why);
@@ -196,7 +196,7 @@ static bool rdb_load_arriving(redis_io *io, native_value *value) {
   uint64_t total;
   value->arriving = rdb_load_part(io, &value->arriving_extras);
   if (value->arriving == NULL) return false;
-  nay_decoder_bytes(value->arriving, &len, &total);
+  nay__decoder_bytes(value->arriving, &len, &total);
   return len < total;
 }
 
@@ -252,7 +252,7 @@ static void aof_filter(redis_io *io, redis_string *key, const native_value *valu
   char *piece = redis.Alloc(size < NATIVE_PIECE ? size : NATIVE_PIECE);
   for (size_t at = 0; at < size; at += NATIVE_PIECE) {
     size_t len = size - at < NATIVE_PIECE ? size - at : NATIVE_PIECE;
-    if (nay_filter_encode_range(value->filter, at, piece, len) != NAY_OK) break;
+    if (nay__filter_encode_range(value->filter, at, piece, len) != NAY_OK) break;
     aof_emit(io, key, at, piece, len, args);
   }
   redis.Free(piece);
@@ -261,7 +261,7 @@ static void aof_filter(redis_io *io, redis_string *key, const native_value *valu
 static void aof_arriving(redis_io *io, redis_string *key, const native_value *value,
                          const aof_args *args) {
   size_t size;
-  const uint8_t *bytes = nay_decoder_bytes(value->arriving, &size, NULL);
+  const uint8_t *bytes = nay__decoder_bytes(value->arriving, &size, NULL);
   for (size_t at = 0; at < size; at += NATIVE_PIECE) {
     aof_emit(io, key, at, bytes + at, size - at < NATIVE_PIECE ? size - at : NATIVE_PIECE, args);
   }
@@ -286,7 +286,7 @@ static void native_aof_rewrite(redis_io *io, redis_string *key, void *ptr) {
 static size_t native_mem_usage(const void *ptr) {
   const native_value *value = ptr;
   size_t arriving = 0;
-  if (value->arriving != NULL) nay_decoder_bytes(value->arriving, &arriving, NULL);
+  if (value->arriving != NULL) nay__decoder_bytes(value->arriving, &arriving, NULL);
   return sizeof *value + nay_filter_nbytes(value->filter) + arriving;
 }
 
@@ -302,7 +302,8 @@ static void *native_copy(redis_string *from, redis_string *to, const void *ptr) 
   const native_value *value = ptr;
   nay_allocator a = native_allocator();
   nay_filter *filter;
-  if (value->filter == NULL || nay_filter_copy(value->filter, &a, &filter) != NAY_OK) return NULL;
+  if (value->filter == NULL || nay_filter_copy(value->filter, &a, NULL, &filter) != NAY_OK)
+    return NULL;
   native_value *copy = native_value_new(filter, &value->extras);
   if (copy == NULL) nay_filter_free(filter);
   return copy;
@@ -317,7 +318,7 @@ static int native_defrag(redis_defrag *ctx, redis_string *key, void **ptr) {
   native_value *moved = redis.DefragAlloc(ctx, *ptr);
   if (moved != NULL) *ptr = moved;
   native_value *value = *ptr;
-  value->filter = nay_filter_move(value->filter, memory_move, ctx);
+  value->filter = nay__filter_move(value->filter, memory_move, ctx);
   return 0;
 }
 
@@ -341,7 +342,7 @@ static void native_digest(redis_digest *digest, void *ptr) {
   }
   if (value->arriving != NULL) {
     size_t len;
-    const void *bytes = nay_decoder_bytes(value->arriving, &len, NULL);
+    const void *bytes = nay__decoder_bytes(value->arriving, &len, NULL);
     digest_extras(digest, &value->arriving_extras);
     redis.DigestAddStringBuffer(digest, bytes, len);
   }

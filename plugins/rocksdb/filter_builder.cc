@@ -58,7 +58,7 @@ void Builder::Partition::Store(const Slice &key) {
 void Builder::Partition::Restart(const Recipe &recipe) {
   nay_builder_free(keys_);
   keys_ = nullptr;
-  nay_format_builder(recipe.format, &recipe.params, nullptr, nullptr, &keys_);
+  nay_format_builder_new(recipe.format, &recipe.params, nullptr, nullptr, &keys_);
   entries_.store(0, std::memory_order_relaxed);
   has_alt_ = false;
 }

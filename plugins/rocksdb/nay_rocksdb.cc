@@ -49,6 +49,7 @@ class MatchAll : public rocksdb::FilterBitsReader {
 class Reader : public rocksdb::FilterBitsReader {
  public:
   bool Open(const nay_format *format, const Slice &block) {
+    view_.size = sizeof view_;
     return nay_format_view(format, block.data(), block.size(), 0, nullptr, &view_) == NAY_OK;
   }
 
@@ -75,7 +76,7 @@ class Reader : public rocksdb::FilterBitsReader {
 
  private:
   static constexpr int kBatch = 64;
-  nay_view view_;
+  nay_view view_ = {};
 };
 
 /* ---- the policy ---- */

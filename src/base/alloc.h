@@ -46,6 +46,10 @@ nay_status nay__memory_from(const nay_allocator *a, size_t size, bool zeroed, na
 /* nay__memory_raw: the same, not zeroed. */
 nay_status nay__memory_raw(const nay_allocator *a, size_t size, nay_memory *memory);
 
+/* nay_mover: moves a block for an allocator that defragments. Returns its new place (the bytes are
+ * there, the old block is released) or NULL when it stays. */
+typedef void *(*nay_mover)(void *ctx, void *ptr);
+
 /* nay__memory_move: offers the region to a nay_mover; false: it has not moved. */
 bool nay__memory_move(nay_memory *memory, nay_mover move, void *ctx);
 void nay__memory_free(const nay_allocator *a, nay_memory *memory);

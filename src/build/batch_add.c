@@ -24,7 +24,7 @@ static void batch_partition_keys(const nay_filter *f, const nay_batch_input *in,
   uint64_t hashes[1024];
   for (size_t i = 0; i < in->n; i += 1024) {
     size_t n = nay__min_u64(in->n - i, 1024);
-    (void)nay__batch_hash(&f->hasher, f->kernels->hash, &in->list, i, n, hashes, NULL);
+    (void)nay__batch_hash(&f->hasher, f->kernels->hash, in, i, n, hashes, NULL);
     nay__partitioner_add(partitioner, 0, hashes, n);
   }
 }
@@ -93,11 +93,13 @@ nay_status nay_filter_add_many(nay_filter *f, const void *const *keys, const siz
   return batch_add(f, &in, bitmap, taken);
 }
 
-nay_status nay_filter_add_packed(nay_filter *f, const void *bytes, const size_t *offsets, size_t n,
+nay_status nay_filter_add_column(nay_filter *f, const nay_column *column, size_t n,
                                  uint64_t *bitmap, size_t *taken) {
-  nay_batch_input in = nay__batch_of_packed(bytes, offsets, n);
+  nay_column full;
+  nay_batch_input in = nay__batch_of_column(&full, n);
   if (taken != NULL) *taken = 0;
   NAY_TRY(nay__filter_writable(f));
+  NAY_TRY(nay__column_read(column, n, &full));
   NAY_TRY(nay__batch_keys_ok(f, &in));
   return batch_add(f, &in, bitmap, taken);
 }

@@ -23,11 +23,14 @@
 #include "base/abi.h"
 #include "base/compiler.h"
 #include "base/sort.h"
+#include "batch.h"
 #include "build/bulk_strategy.h"
+#include "build/map_build.h"
 #include "build/partitioned_add.h"
 #include "build/static_build.h"
 #include "build/threaded_add.h"
 #include "filter.h"
+#include "nay_map.h"
 #include "os/thread.h"
 
 #define BUILDER_PAGE 65536u  /* words */
@@ -57,7 +60,8 @@ struct nay_builder {
   uint64_t *sorted;             /* hashes that a finish has moved: sorted (not those of a window),
                                    without duplicates */
   size_t nsorted, sorted_bytes;
-  bool repeats; /* of a window: `sorted` is in the order of the adds, with duplicates */
+  bool repeats;         /* of a window: `sorted` is in the order of the adds, with duplicates */
+  nay_map_builder *map; /* the pairs of a map, instead of all hashes; or NULL */
 };
 
 static void builder_drop_pages(nay_builder *b) {
@@ -107,7 +111,28 @@ nay_status nay__builder_make(const struct nay_format *format, const nay_family *
 nay_status nay__builder_check(const nay_params *params, nay_diag *diag, const nay_family **family,
                               nay_hash_fn *hasher) {
   nay_shape shape;
+  if (params->kind == NAY_MAP) {
+    return nay__fail(diag, NAY_EINVAL, "kind: a map is built of keys and values", 0);
+  }
   return nay__resolve_counted(params, 1, diag, family, &shape, hasher);
+}
+
+static nay_status builder_new_map(const nay_params *params, const nay_allocator *allocator,
+                                  nay_diag *diag, nay_builder **builder) {
+  nay_hash_fn hasher;
+  nay_builder *b;
+  NAY_TRY(nay__map_params(params, diag));
+  NAY_TRY(nay__hasher_init(params, diag, &hasher));
+  NAY_TRY(
+      nay__builder_make(NULL, &nay__family_map, params, &hasher, NULL, true, allocator, diag, &b));
+  b->params.spill_dir = NULL; /* the caller owns the string */
+  nay_status status = nay__map_builder_new(params, &hasher, &b->allocator, diag, &b->map);
+  if (status != NAY_OK) {
+    nay_builder_free(b);
+    return status;
+  }
+  *builder = b;
+  return NAY_OK;
 }
 
 nay_status nay_builder_new(const nay_params *from, const nay_allocator *allocator, nay_diag *diag,
@@ -118,6 +143,7 @@ nay_status nay_builder_new(const nay_params *from, const nay_allocator *allocato
     return nay__fail(diag, NAY_EINVAL, "params or builder is NULL", 0);
   }
   NAY_TRY(nay__abi_read(NAY_ABI_PARAMS, from, diag, &full));
+  if (params->kind == NAY_MAP) return builder_new_map(params, allocator, diag, builder);
   const nay_family *family;
   nay_hash_fn hasher;
   NAY_TRY(nay__builder_check(params, diag, &family, &hasher));
@@ -220,6 +246,7 @@ static void builder_close_window(nay_builder *b) {
 }
 
 static NAY_NOINLINE nay_status builder_push_any(nay_builder *b, nay_hash hash) {
+  if (b->map != NULL) return NAY_ENOTSUP; /* it has no value */
   builder_close_window(b);
   if (builder_is_duplicate(b, hash)) return NAY_OK;
   if (b->spill != NULL) {
@@ -263,7 +290,42 @@ nay_status nay_builder_add(nay_builder *b, const void *key, size_t len) {
   return builder_add_any(b, key, len);
 }
 
+nay_status nay_builder_add_column(nay_builder *b, const nay_column *column, size_t n,
+                                  size_t *taken) {
+  nay_column full;
+  nay_batch_input in = nay__batch_of_column(&full, n);
+  if (taken != NULL) *taken = 0;
+  if (b == NULL) return NAY_EINVAL;
+  NAY_TRY(nay__column_read(column, n, &full));
+  NAY_TRY(nay__hasher_ready(&b->hasher));
+  if (b->map != NULL) return NAY_ENOTSUP;
+  if (!nay__batch_all_ok(&in)) return NAY_EINVAL;
+  uint64_t lo[64], hi[64];
+  for (size_t i = 0; i < n; i++) {
+    if (i % 64 == 0) {
+      size_t m = n - i < 64 ? n - i : 64;
+      (void)nay__batch_hash(&b->hasher, nay__kernels_best()->hash, &in, i, m, lo, hi);
+    }
+    NAY_TRY(builder_push(b, (nay_hash){lo[i % 64], hi[i % 64]}));
+    if (taken != NULL) *taken = i + 1;
+  }
+  return NAY_OK;
+}
+
+nay_status nay_builder_add_value_hash(nay_builder *b, nay_hash hash, uint64_t value) {
+  if (b == NULL) return NAY_EINVAL;
+  return b->map != NULL ? nay__map_builder_add(b->map, hash.lo, value) : NAY_ENOTSUP;
+}
+
+nay_status nay_builder_add_value(nay_builder *b, const void *key, size_t len, uint64_t value) {
+  if (b == NULL || (key == NULL && len != 0)) return NAY_EINVAL;
+  if (b->map == NULL) return NAY_ENOTSUP;
+  NAY_TRY(nay__hasher_ready(&b->hasher));
+  return nay__map_builder_add(b->map, nay__hash_key(&b->hasher, key, len).lo, value);
+}
+
 uint64_t nay_builder_nkeys(const nay_builder *b) {
+  if (b != NULL && b->map != NULL) return nay__map_builder_npairs(b->map);
   return b != NULL ? b->nkeys + builder_in_window(b) : 0;
 }
 
@@ -470,6 +532,7 @@ nay_status nay_builder_finish(nay_builder *b, nay_diag *diag, nay_filter **filte
   if (b == NULL || filter == NULL) {
     return nay__fail(diag, NAY_EINVAL, "builder or filter is NULL", 0);
   }
+  if (b->map != NULL) return nay__map_builder_finish(b->map, diag, filter);
   builder_close_window(b);
   const nay_family_bulk *bulk = b->family != NULL ? b->family->bulk : NULL;
   bool is_static = bulk != NULL && (bulk->solver != NULL || bulk->compose != NULL);
@@ -482,6 +545,7 @@ void nay_builder_free(nay_builder *b) {
   if (b == NULL) return;
   builder_reset(b);
   nay__hash_spill_free(b->spill);
+  nay__map_builder_free(b->map);
   nay_allocator a = b->allocator;
   nay__free(&a, b, sizeof *b);
 }

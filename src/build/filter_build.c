@@ -63,6 +63,9 @@ nay_status nay_filter_build(const nay_params *from, const uint64_t *hashes, size
     return nay__fail(diag, NAY_EINVAL, "params, hashes or filter is NULL", 0);
   }
   NAY_TRY(nay__abi_read(NAY_ABI_PARAMS, from, diag, &full));
+  if (params->kind == NAY_MAP) {
+    return nay__fail(diag, NAY_ENOTSUP, "kind: a map is built of keys and values, by a builder", 0);
+  }
   const nay_family *family;
   nay_shape shape;
   nay_hash_fn hasher;

@@ -22,6 +22,7 @@
  */
 #include "build/map_build.h"
 
+#include "base/abi.h"
 #include "build/bulk_strategy.h"
 #include "build/map_pairs.h"
 #include "os/thread.h"
@@ -30,7 +31,6 @@
 #define MAPBUILD_UNMIXED 4u    /* attempts without a premix */
 #define MAPBUILD_PER_SIZE 8u
 #define MAPBUILD_LAST_SEEDS 16u
-#define MAPBUILD_SPARE(n) (60 + (n) / 2800) /* slots beyond the keys */
 
 /* Pairs of premixed hashes and words; the bits of a word are where nay__burr_bit says. */
 typedef struct mapbuild_list {
@@ -40,7 +40,7 @@ typedef struct mapbuild_list {
 
 typedef struct mapbuild_job {
   nay_map_pairs pairs;
-  nay_map_params params;
+  nay_params params;
   nay_hash_fn hasher;
   nay_allocator allocator;
   unsigned nthreads;
@@ -345,22 +345,9 @@ static nay_status mapbuild_make_lists(mapbuild_job *j) {
   return NAY_OK;
 }
 
-/*
- * How many blocks the first attempt has. The plan of burr.c leaves a margin, so that 1 filter in 50
- * needs a second attempt. No plan promises the size of a map: in a layer of one part, where a block
- * is 0.06% or more, it has a block less if 3 sets in 4 fit at once. The bound is measured:
- * doc/design/0017-bumped-ribbon.md.
- */
-static uint64_t mapbuild_blocks(uint64_t n) {
-  uint64_t nblocks = nay__burr_blocks(n), fewer = nblocks - 1;
-  nay_burr_layer l = nay__burr_layer_at(nblocks, 0);
-  if (l.last || l.nparts != 1 || nay__burr_layer_at(fewer, 0).last) return nblocks;
-  return fewer * NAY_RIBBON_WIDTH >= n + MAPBUILD_SPARE(n) ? fewer : nblocks;
-}
-
 /* A filter of the size for this attempt, and memory for its layers. */
 static nay_status mapbuild_prepare(mapbuild_job *j, unsigned attempt) {
-  uint64_t nblocks = mapbuild_blocks(j->pairs.ndistinct) + attempt / MAPBUILD_PER_SIZE;
+  uint64_t nblocks = nay__map_blocks(j->pairs.ndistinct) + attempt / MAPBUILD_PER_SIZE;
   bool mixes = attempt == MAPBUILD_UNMIXED;
   if (attempt % MAPBUILD_PER_SIZE != 0 && !mixes) return NAY_OK;
   if (mixes) NAY_TRY(mapbuild_premix(j));
@@ -394,9 +381,9 @@ static nay_status mapbuild_run(mapbuild_job *j, nay_diag *diag) {
   return nay__fail(diag, NAY_EFULL, "no seed solves the equations of the keys", 0);
 }
 
-nay_status nay__map_build(const nay_map_params *params, const nay_hash_fn *hasher,
+nay_status nay__map_build(const nay_params *params, const nay_hash_fn *hasher,
                           const nay_map_source *source, const nay_allocator *allocator,
-                          nay_diag *diag, nay_map **map) {
+                          nay_diag *diag, nay_filter **map) {
   uint64_t n = source->n;
   if (n > NAY_MAP_MAX_KEYS) return nay__fail(diag, NAY_EINVAL, "n: above 2^38", 0);
   nay_allocator a;
@@ -415,7 +402,7 @@ nay_status nay__map_build(const nay_map_params *params, const nay_hash_fn *hashe
   nay__memory_free(&a, &j->memory);
   if (status == NAY_EIO && diag != NULL) *diag = *nay__hash_spill_trouble(source->spill);
   if (status == NAY_OK) {
-    *map = nay__map_of(j->f);
+    *map = j->f;
   } else {
     nay_filter_free(j->f);
   }
@@ -423,17 +410,19 @@ nay_status nay__map_build(const nay_map_params *params, const nay_hash_fn *hashe
   return status;
 }
 
-nay_status nay_map_build(const nay_map_params *params, const uint64_t *hashes,
-                         const uint64_t *values, size_t n, const nay_allocator *allocator,
-                         nay_diag *diag, nay_map **map) {
-  nay_map_params checked;
+nay_status nay__map_build_arrays(const nay_params *params, const uint64_t *hashes,
+                                 const uint64_t *values, size_t n, const nay_allocator *allocator,
+                                 nay_diag *diag, nay_filter **map) {
+  nay_params full;
   nay_hash_fn hasher;
-  if (map == NULL || (n != 0 && (hashes == NULL || values == NULL))) {
-    return nay__fail(diag, NAY_EINVAL, "hashes, values or map is NULL", 0);
+  if (params == NULL || map == NULL || (n != 0 && (hashes == NULL || values == NULL))) {
+    return nay__fail(diag, NAY_EINVAL, "params, hashes, values or map is NULL", 0);
   }
-  NAY_TRY(nay__map_params(params, diag, &checked, &hasher));
+  NAY_TRY(nay__abi_read(NAY_ABI_PARAMS, params, diag, &full));
+  NAY_TRY(nay__map_params(&full, diag));
+  NAY_TRY(nay__hasher_init(&full, diag, &hasher));
   nay_map_run run = {hashes, values, n};
   nay_map_source source = {.runs = &run, .nruns = 1, .n = n};
-  source.group_keys = nay__bulk_group_keys(checked.flags, n);
-  return nay__map_build(&checked, &hasher, &source, allocator, diag, map);
+  source.group_keys = nay__bulk_group_keys(full.flags, n);
+  return nay__map_build(&full, &hasher, &source, allocator, diag, map);
 }

@@ -3,7 +3,8 @@
 #define NAY_MAP_BUILD_H
 
 #include "build/hash_spill.h"
-#include "map_handle.h"
+#include "family/map.h"
+#include "filter.h"
 
 /* nay_map_run: n pairs of a hash and a value. */
 typedef struct nay_map_run {
@@ -23,9 +24,27 @@ typedef struct nay_map_source {
   uint64_t group_keys;   /* how many of them are in memory at a time */
 } nay_map_source;
 
-/* nay__map_build: as nay_map_build. params are checked. */
-nay_status nay__map_build(const nay_map_params *params, const nay_hash_fn *hasher,
+/* nay__map_build: params are checked. Statuses: as nay_builder_finish of a map, nay_map.h. */
+nay_status nay__map_build(const nay_params *params, const nay_hash_fn *hasher,
                           const nay_map_source *source, const nay_allocator *allocator,
-                          nay_diag *diag, nay_map **map);
+                          nay_diag *diag, nay_filter **map);
+
+/* nay__map_build_arrays: from n hashes and their values, which are only read. */
+nay_status nay__map_build_arrays(const nay_params *params, const uint64_t *hashes,
+                                 const uint64_t *values, size_t n, const nay_allocator *allocator,
+                                 nay_diag *diag, nay_filter **map);
+
+/*
+ * nay_map_builder: what a nay_builder of the kind NAY_MAP keeps: pages of pairs, or with
+ * NAY_LOW_MEMORY a temporary file. params are checked.
+ */
+typedef struct nay_map_builder nay_map_builder;
+nay_status nay__map_builder_new(const nay_params *params, const nay_hash_fn *hasher,
+                                const nay_allocator *allocator, nay_diag *diag,
+                                nay_map_builder **builder);
+nay_status nay__map_builder_add(nay_map_builder *builder, uint64_t hash, uint64_t value);
+uint64_t nay__map_builder_npairs(const nay_map_builder *builder);
+nay_status nay__map_builder_finish(nay_map_builder *builder, nay_diag *diag, nay_filter **map);
+void nay__map_builder_free(nay_map_builder *builder);
 
 #endif /* NAY_MAP_BUILD_H */

@@ -14,7 +14,7 @@ typedef struct mapb_page {
 } mapb_page;
 
 struct nay_map_builder {
-  nay_map_params params;
+  nay_params params;
   nay_hash_fn hasher;
   nay_allocator allocator;
   nay_hash_spill *spill; /* instead of pages, or NULL */
@@ -23,20 +23,16 @@ struct nay_map_builder {
   size_t npages;
 };
 
-nay_status nay_map_builder_new(const nay_map_params *params, const nay_allocator *allocator,
-                               nay_diag *diag, nay_map_builder **builder) {
-  nay_map_params checked;
-  nay_hash_fn hasher;
-  if (builder == NULL) return nay__fail(diag, NAY_EINVAL, "builder is NULL", 0);
-  NAY_TRY(nay__map_params(params, diag, &checked, &hasher));
-  nay_allocator a;
-  NAY_TRY(nay__allocator_read(allocator, NULL, &a));
+nay_status nay__map_builder_new(const nay_params *params, const nay_hash_fn *hasher,
+                                const nay_allocator *allocator, nay_diag *diag,
+                                nay_map_builder **builder) {
+  nay_allocator a = *allocator;
   nay_map_builder *b = nay__alloc(&a, sizeof *b);
   if (b == NULL) return nay__fail(diag, NAY_ENOMEM, "no memory for the builder", 0);
-  *b = (nay_map_builder){.params = checked, .hasher = hasher, .allocator = a};
+  *b = (nay_map_builder){.params = *params, .hasher = *hasher, .allocator = a};
   b->params.spill_dir = NULL; /* the caller owns the string */
-  if ((checked.flags & NAY_LOW_MEMORY) != 0) {
-    nay_status status = nay__hash_spill_new(checked.spill_dir, NAY_MAP_RECORD, &a, diag, &b->spill);
+  if ((params->flags & NAY_LOW_MEMORY) != 0) {
+    nay_status status = nay__hash_spill_new(params->spill_dir, NAY_MAP_RECORD, &a, diag, &b->spill);
     if (status != NAY_OK) {
       nay__free(&a, b, sizeof *b);
       return status;
@@ -61,28 +57,21 @@ static nay_status mapb_new_page(nay_map_builder *b) {
   return NAY_OK;
 }
 
-nay_status nay_map_builder_add_hash(nay_map_builder *b, nay_hash hash, uint64_t value) {
-  if (b == NULL) return NAY_EINVAL;
+nay_status nay__map_builder_add(nay_map_builder *b, uint64_t hash, uint64_t value) {
   if (b->spill != NULL) {
-    const uint64_t record[NAY_MAP_RECORD] = {hash.lo, value, b->npairs};
+    const uint64_t record[NAY_MAP_RECORD] = {hash, value, b->npairs};
     NAY_TRY(nay__hash_spill_add(b->spill, record));
     b->npairs++;
     return NAY_OK;
   }
   if (b->last == NULL || b->last->used == MAPB_PAGE) NAY_TRY(mapb_new_page(b));
-  b->last->hashes[b->last->used] = hash.lo;
+  b->last->hashes[b->last->used] = hash;
   b->last->values[b->last->used++] = value;
   b->npairs++;
   return NAY_OK;
 }
 
-nay_status nay_map_builder_add(nay_map_builder *b, const void *key, size_t len, uint64_t value) {
-  if (b == NULL || (key == NULL && len != 0)) return NAY_EINVAL;
-  NAY_TRY(nay__hasher_ready(&b->hasher));
-  return nay_map_builder_add_hash(b, nay__hash_key(&b->hasher, key, len), value);
-}
-
-uint64_t nay_map_builder_npairs(const nay_map_builder *b) { return b != NULL ? b->npairs : 0; }
+uint64_t nay__map_builder_npairs(const nay_map_builder *b) { return b->npairs; }
 
 static void mapb_reset(nay_map_builder *b) {
   if (b->spill != NULL) nay__hash_spill_clear(b->spill);
@@ -96,8 +85,7 @@ static void mapb_reset(nay_map_builder *b) {
   b->npages = 0;
 }
 
-nay_status nay_map_builder_finish(nay_map_builder *b, nay_diag *diag, nay_map **map) {
-  if (b == NULL || map == NULL) return nay__fail(diag, NAY_EINVAL, "builder or map is NULL", 0);
+nay_status nay__map_builder_finish(nay_map_builder *b, nay_diag *diag, nay_filter **map) {
   size_t size;
   if (!nay__mul_ok(b->npages + 1, sizeof(nay_map_run), &size)) return NAY_ENOMEM;
   nay_map_run *runs = nay__alloc(&b->allocator, size);
@@ -114,7 +102,7 @@ nay_status nay_map_builder_finish(nay_map_builder *b, nay_diag *diag, nay_map **
   return status;
 }
 
-void nay_map_builder_free(nay_map_builder *b) {
+void nay__map_builder_free(nay_map_builder *b) {
   if (b == NULL) return;
   mapb_reset(b);
   nay__hash_spill_free(b->spill);

@@ -223,18 +223,19 @@ typedef struct nay_partition_kernels {
 
 /* ---- hashing ---- */
 
-/* nay_key_list: keys with a pointer and a length each, or one after the other in a buffer. */
+/* nay_key_list: keys with a pointer and a length each, or one after the other in a buffer, whose
+ * offsets have been checked. */
 typedef struct nay_key_list {
-  const void *const *keys; /* NULL: packed */
+  const void *const *keys; /* NULL: a buffer */
   const size_t *lens;
-  const uint8_t *bytes; /* packed: key i is bytes[offsets[i], offsets[i + 1]) */
+  const uint8_t *bytes; /* a buffer: key i is bytes[offsets[i], offsets[i + 1]) */
   const size_t *offsets;
   size_t n; /* 0: not known, and no key is prefetched */
 } nay_key_list;
 
 /*
- * nay__prefetch_keys: prefetches `count` keys that are hashed NAY_KEYS_AHEAD keys later. Packed
- * keys are read sequentially, which the hardware prefetcher handles.
+ * nay__prefetch_keys: prefetches `count` keys that are hashed NAY_KEYS_AHEAD keys later. Keys
+ * of a buffer are read sequentially, which the hardware prefetcher handles.
  */
 #define NAY_KEYS_AHEAD 128u
 static inline void nay__prefetch_keys(const nay_key_list *list, size_t i, size_t count) {

@@ -112,6 +112,16 @@ nay_burr_layer nay__burr_bumped(const nay_burr *b, uint64_t *x, nay_burr_place *
   return l;
 }
 
+unsigned nay__burr_layer_of(const nay_burr *b, uint64_t *x) {
+  nay_burr_layer first = nay__burr_layer(b->nblocks, 0);
+  nay_burr_place place = nay__burr_place_of(&first, *x, nay__burr_seed(b, false));
+  if (first.last || !nay__burr_is_bumped(b->bytes + b->codes_at, &place)) return 0;
+  nay_burr_layer l = nay__burr_bumped(b, x, &place);
+  unsigned i = 1;
+  while (nay__burr_layer(b->nblocks, i).first != l.first) i++;
+  return i;
+}
+
 /* ---- building ---- */
 
 void nay__burr_begin(const nay_burr *b, uint32_t premix, unsigned number) {

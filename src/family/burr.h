@@ -199,6 +199,9 @@ NAY_INLINE bool nay__burr_is_bumped(const uint8_t *codes, const nay_burr_place *
  */
 nay_burr_layer nay__burr_bumped(const nay_burr *b, uint64_t *x, nay_burr_place *place);
 
+/* nay__burr_layer_of: the layer that has the key, from 0; x becomes the key's hash in it. */
+unsigned nay__burr_layer_of(const nay_burr *b, uint64_t *x);
+
 /* ---- one part (banding.c) ---- */
 
 /* nay__band_bytes: scratch for a part, 64-byte aligned. values: those of a map. */

@@ -8,7 +8,7 @@
 #define EXPLAIN_LINE_BITS (NAY_BLOCK_BYTES * 8u)
 #define EXPLAIN_COLUMN_BITS 128u /* of a ribbon, RocksDB's and ours */
 
-const char *nay_step_kind_name(nay_step_kind kind) {
+static const char *explain_kind_name(nay_step_kind kind) {
   switch (kind) {
     case NAY_STEP_BIT: return "bit";
     case NAY_STEP_FINGERPRINT: return "fingerprint";
@@ -17,7 +17,7 @@ const char *nay_step_kind_name(nay_step_kind kind) {
     case NAY_STEP_COLUMN: return "column";
     case NAY_STEP_CONSTANT: return "constant";
   }
-  return "unknown";
+  return NULL;
 }
 
 const char *nay_explain_reason_text(nay_explain_reason reason) {
@@ -57,6 +57,7 @@ void nay__explain_step(nay_explain_run *run, const nay_explain_unit *unit, nay_e
   assert(run->index < run->nsteps);
   if (run->status != NAY_OK) return;
   step.size = sizeof step;
+  step.name = explain_kind_name(step.kind);
   step.ok = step.found == step.expected;
   step.group = (uint32_t)run->what.ngroups;
   step.level = run->level;
@@ -72,7 +73,7 @@ void nay__explain_step(nay_explain_run *run, const nay_explain_unit *unit, nay_e
   run->group_ok &= step.ok;
   run->what.nsteps++;
   run->what.nfailed += !step.ok;
-  if (run->sink != NULL) run->status = run->sink(run->ctx, &step);
+  if (run->visit != NULL) run->status = run->visit(run->ctx, &step);
   if (run->index == run->nsteps) explain_end_group(run, step.kind == NAY_STEP_CONSTANT);
 }
 

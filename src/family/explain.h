@@ -17,9 +17,9 @@
 
 /* nay_explain_run: an explanation while it is made. */
 typedef struct nay_explain_run {
-  nay_explain_sink sink;
+  nay_explain_visitor visit;
   void *ctx;
-  nay_status status;    /* the sink's; once it is not NAY_OK, nothing more is emitted */
+  nay_status status;    /* the visitor's; once it is not NAY_OK, nothing more is emitted */
   nay_explanation what; /* payload and word are set before the family is called */
   /* of the current group */
   uint32_t level, index, nsteps;

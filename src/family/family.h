@@ -61,8 +61,8 @@ struct nay_filter {
   nay_bits bits; /* payload as the kernels see it; first: see nay__filter_of */
   /*
    * What `bind` of the family derives from shape and payload so that a probe need not: numbers, no
-   * pointers, because nay_filter_move moves the payload. Undefined in families that have no use for
-   * it.
+   * pointers, because nay__filter_move moves the payload. Undefined in families that have no use
+   * for it.
    */
   uint64_t derived[NAY_NDERIVED];
   const nay_family *family;
@@ -372,13 +372,14 @@ struct nay_family {
 /* Payloads up to this size are assumed to stay in L2: half of a usual one. */
 #define NAY_CACHE_BYTES ((size_t)512 << 10)
 
-/* nay__family_at: the i-th native family, NULL past the last. */
+/* nay__family_at: the i-th native family of filters, NULL past the last. Maps are not among them.
+ */
 const nay_family *nay__family_at(size_t i);
 
-/* nay__family_find: by kind; NULL when there is none (NAY_AUTO included). */
+/* nay__family_find: by kind, maps included; NULL when there is none (NAY_AUTO included). */
 const nay_family *nay__family_find(nay_kind kind);
 
-/* nay__family_is_native: whether the family is in the registry and so has native files. */
+/* nay__family_is_native: whether the family has native files. */
 bool nay__family_is_native(const nay_family *family);
 
 /* nay__family_solver: how the family is built; NULL: it is not static. */

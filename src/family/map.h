@@ -1,7 +1,7 @@
 /*
- * map.h - the payload of a static map (nay_map.h). The handle of a map is that of a filter, with a
- * family that is not in the registry: so files, views, metadata and secret keys are those of
- * filters, and no call that takes a filter ever gets a map.
+ * map.h - the family of static maps (nay_map.h). A map is a filter that is built of pairs
+ * (build/map_build.h) and has values beside its answers. It is not in families.h, whose members are
+ * all built of hashes.
  *
  * shape.nunits is the number of blocks, shape.k that of columns: value bits, then check bits;
  * shape.extra is the number of check bits. The bytes are those of burr.h, all blocks with k
@@ -13,7 +13,6 @@
 #include "family/burr.h"
 #include "family/family.h"
 
-#define NAY_KIND_MAP 12
 #define NAY_MAP_MAX_COLUMNS 64u
 #define NAY_MAP_MAX_KEYS ((uint64_t)1 << 38) /* so that blocks are counted in 32 bits */
 #define NAY_MAP_GROUP 64u
@@ -40,10 +39,21 @@ NAY_INLINE nay_burr nay__map_open(const nay_filter *f) {
   return nay__burr_of(f->bits.bytes, f->shape.nunits, f->shape.nunits * f->shape.k, f->shape.k);
 }
 
-/* nay__map_premix: of a map that is bound. */
+/* nay__map_params: checks the params of a map; value_bits may be 0, which is for builders to find.
+ */
+nay_status nay__map_params(const nay_params *params, nay_diag *diag);
+
+/* nay__map_blocks: how many blocks the first attempt to build a map of n keys has. */
+uint64_t nay__map_blocks(uint64_t n);
+
+/* nay__map_premix: what hashes are mixed with first; 0: nothing. */
 uint64_t nay__map_premix(const nay_filter *f);
 
 /* nay__map_lookup: the words of n premixed hashes, at most NAY_MAP_GROUP. */
 void nay__map_lookup(const nay_filter *f, const uint64_t *x, unsigned n, uint64_t *words);
+
+/* nay__map_get: the values of n hashes, at most NAY_MAP_GROUP; 0 for those that are absent. Bit i
+ * of what it returns tells whether hash i is there. */
+uint64_t nay__map_get(const nay_filter *f, const uint64_t *hashes, unsigned n, uint64_t *values);
 
 #endif /* NAY_FAMILY_MAP_H */

@@ -15,11 +15,11 @@ const nay_family *nay__family_find(nay_kind kind) {
   for (size_t i = 0; (family = nay__family_at(i)) != NULL; i++) {
     if (family->kind == kind) return family;
   }
-  return NULL;
+  return kind == NAY_MAP ? &nay__family_map : NULL;
 }
 
 bool nay__family_is_native(const nay_family *family) {
-  return nay__family_find(family->kind) == family || family == &nay__family_map;
+  return nay__family_find(family->kind) == family;
 }
 
 static nay_status registry_add_each(nay_filter *f, const uint64_t *lo, const uint64_t *hi,
@@ -56,10 +56,12 @@ nay_status nay_kind_parse(const char *name, nay_kind *kind) {
       return NAY_OK;
     }
   }
-  return NAY_EINVAL;
+  if (strcmp(name, nay__family_map.name) != 0) return NAY_EINVAL;
+  *kind = NAY_MAP;
+  return NAY_OK;
 }
 
-unsigned nay_kind_traits(nay_kind kind) {
+uint32_t nay_kind_traits(nay_kind kind) {
   const nay_family *family = nay__family_find(kind);
   return family != NULL ? family->traits : 0;
 }

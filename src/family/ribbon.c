@@ -362,15 +362,16 @@ static void ribbon_explain_columns(const nay_burr *b, const nay_burr_place *plac
   }
 }
 
-/* The layer that has the key, from 0; x becomes the key's hash in it. */
-static unsigned ribbon_layer_of(const nay_burr *b, uint64_t *x) {
-  nay_burr_layer first = nay__burr_layer(b->nblocks, 0);
-  nay_burr_place place = nay__burr_place_of(&first, *x, nay__burr_seed(b, false));
-  if (first.last || !nay__burr_is_bumped(b->bytes + b->codes_at, &place)) return 0;
-  nay_burr_layer l = nay__burr_bumped(b, x, &place);
-  unsigned i = 1;
-  while (nay__burr_layer(b->nblocks, i).first != l.first) i++;
-  return i;
+unsigned nay__ribbon_explain_place(const nay_burr *b, nay_explanation *what,
+                                   nay_burr_place *place) {
+  uint64_t x = what->word;
+  unsigned layer = nay__burr_layer_of(b, &x);
+  nay_burr_layer l = nay__burr_layer(b->nblocks, layer);
+  what->shard_seed = nay__burr_seed(b, l.last);
+  *place = nay__burr_place_of(&l, x, (uint32_t)what->shard_seed);
+  what->nshards = l.nparts;
+  what->shard = place->part;
+  return layer;
 }
 
 static void ribbon_explain(const nay_filter *f, nay_hash hash, nay_explain_run *run) {
@@ -385,14 +386,9 @@ static void ribbon_explain(const nay_filter *f, nay_hash hash, nay_explain_run *
   nay_burr b = nay__ribbon_open(&f->bits);
   what->premix = nay__burr_premix(&b);
   what->word = nay__premix(hash.lo, what->premix);
-  uint64_t x = what->word;
-  unsigned layer = ribbon_layer_of(&b, &x);
-  nay_burr_layer l = nay__burr_layer(b.nblocks, layer);
-  what->shard_seed = nay__burr_seed(&b, l.last);
-  nay_burr_place place = nay__burr_place_of(&l, x, (uint32_t)what->shard_seed);
-  what->nshards = l.nparts;
-  what->shard = place.part;
-  if (l.last && nay__burr_says_maybe(&b)) {
+  nay_burr_place place;
+  unsigned layer = nay__ribbon_explain_place(&b, what, &place);
+  if (nay__burr_layer(b.nblocks, layer).last && nay__burr_says_maybe(&b)) {
     nay__explain_constant(run, layer, true);
     return;
   }

@@ -11,6 +11,7 @@
 
 #include "family/burr.h"
 #include "family/family.h"
+#include "nay_explain.h"
 
 #define NAY_RIBBON_MAX_COLUMNS 32u
 #define NAY_RIBBON_MAX_KEYS ((uint64_t)1 << 38) /* so that blocks are counted in 32 bits */
@@ -38,5 +39,9 @@ NAY_INLINE double nay__ribbon_rate(unsigned r, double share) {
 nay_status nay__ribbon_plan(const nay_params *p, nay_diag *diag, nay_shape *shape);
 bool nay__ribbon_payload(const nay_shape *shape, uint64_t *nbits, uint64_t *nbytes);
 double nay__ribbon_fpr(const nay_shape *shape, uint64_t nkeys);
+
+/* nay__ribbon_explain_place: the layer of what->word and its place there; part and seed go to
+ * *what. For ribbons and maps. */
+unsigned nay__ribbon_explain_place(const nay_burr *b, nay_explanation *what, nay_burr_place *place);
 
 #endif /* NAY_RIBBON_H */

@@ -8,6 +8,7 @@
  * one copies bytes once or not at all, and at most an eighth of them exists twice for a moment.
  */
 #include "format/native.h"
+#include "redis/redis.h"
 
 #define DECODER_STEP 8u
 
@@ -18,7 +19,7 @@ struct nay_decoder {
   size_t total;    /* 0: not known yet */
 };
 
-nay_status nay_decoder_new(const nay_allocator *allocator, nay_decoder **decoder) {
+nay_status nay__decoder_new(const nay_allocator *allocator, nay_decoder **decoder) {
   if (decoder == NULL) return NAY_EINVAL;
   nay_allocator a;
   NAY_TRY(nay__allocator_read(allocator, NULL, &a));
@@ -29,7 +30,7 @@ nay_status nay_decoder_new(const nay_allocator *allocator, nay_decoder **decoder
   return NAY_OK;
 }
 
-void nay_decoder_free(nay_decoder *d) {
+void nay__decoder_free(nay_decoder *d) {
   if (d == NULL) return;
   nay_allocator a = d->allocator;
   nay__memory_free(&a, &d->memory);
@@ -63,10 +64,12 @@ static nay_status decoder_length(const nay_decoder *d, const uint8_t *bytes, siz
   if (d->total != 0 || len < NAY_HEADER_LEN - d->len) return NAY_OK;
   if (d->len != 0) memcpy(start, d->memory.at, d->len);
   memcpy(start + d->len, bytes, NAY_HEADER_LEN - d->len);
-  return nay__native_length(start, diag, total);
+  NAY_TRY(nay__native_length(start, diag, total));
+  if (start[NAY_AT_KIND] != NAY_MAP) return NAY_OK;
+  return nay__fail(diag, NAY_EFORMAT, "a static map, not a filter", NAY_AT_KIND);
 }
 
-nay_status nay_decoder_add(nay_decoder *d, const void *bytes, size_t len, nay_diag *diag) {
+nay_status nay__decoder_add(nay_decoder *d, const void *bytes, size_t len, nay_diag *diag) {
   if (d == NULL || (bytes == NULL && len != 0)) {
     return nay__fail(diag, NAY_EINVAL, "decoder or bytes is NULL", 0);
   }
@@ -86,20 +89,20 @@ nay_status nay_decoder_add(nay_decoder *d, const void *bytes, size_t len, nay_di
   return NAY_OK;
 }
 
-const void *nay_decoder_bytes(const nay_decoder *d, size_t *len, uint64_t *total) {
+const void *nay__decoder_bytes(const nay_decoder *d, size_t *len, uint64_t *total) {
   if (len != NULL) *len = d != NULL ? d->len : 0;
   if (total != NULL) *total = d != NULL ? d->total : 0;
   return d != NULL ? d->memory.at : NULL;
 }
 
-nay_status nay_decoder_truncate(nay_decoder *d, size_t len) {
+nay_status nay__decoder_truncate(nay_decoder *d, size_t len) {
   if (d == NULL || len > d->len) return NAY_EINVAL;
   d->len = len;
   if (len < NAY_HEADER_LEN) d->total = 0;
   return NAY_OK;
 }
 
-nay_status nay_decoder_finish(nay_decoder *d, nay_diag *diag, nay_filter **filter) {
+nay_status nay__decoder_finish(nay_decoder *d, nay_diag *diag, nay_filter **filter) {
   if (d == NULL || filter == NULL) {
     return nay__fail(diag, NAY_EINVAL, "decoder or filter is NULL", 0);
   }

@@ -18,7 +18,7 @@
 #include "format/lzf.h"
 #include "format/rdb.h"
 #include "format/redisbloom.h"
-#include "nay_redis_cuckoo.h"
+#include "redis/redis.h"
 #include "redis/sbchain.h"
 
 #define RB_BLOOM_ID 0x3016e5a289bef800u  /* "MBbloom--" */
@@ -136,7 +136,7 @@ static nay_status rb_cuckoo_unpack(const uint8_t *bytes, size_t len, nay_diag *d
   h.bucket_size = (uint32_t)bucket_size;
   h.max_iterations = (uint32_t)max_iterations;
   h.expansion = (uint32_t)expansion;
-  if (dst != NULL) nay_cfchain_write_header(&h, dst);
+  if (dst != NULL) nay__cfchain_write_header(&h, dst);
   uint64_t nbuckets = h.nbuckets;
   for (uint64_t i = 0; i < h.nfilters && r->wrong == NULL; i++, nbuckets *= h.expansion) {
     if (nay__rdb_read_number(r) != nbuckets) r->wrong = "a sub-filter of the wrong size";
@@ -149,7 +149,7 @@ static nay_status rb_cuckoo_unpack(const uint8_t *bytes, size_t len, nay_diag *d
 static void rb_cuckoo_write(const nay_filter *f, nay_rdb_writer *w) {
   const uint8_t *slots = f->bits.bytes + NAY_CFCHAIN_HEADER_LEN;
   nay_cfchain_header h;
-  (void)nay_cfchain_read_header(f->bits.bytes, NAY_CFCHAIN_HEADER_LEN, NULL, &h);
+  (void)nay__cfchain_read_header(f->bits.bytes, NAY_CFCHAIN_HEADER_LEN, NULL, &h);
   nay__rdb_begin(w, RB_CUCKOO_ID, RB_ENCVER);
   nay__rdb_write_number(w, h.nfilters);
   nay__rdb_write_number(w, h.nbuckets);
@@ -235,8 +235,7 @@ const nay_format nay__format_redis_dump_bf = {
     .name = "redis-dump-bf",
     .named_wrong = "the magic number of redis-dump-bf, not of the layout that is named",
     .about = "RedisBloom's Bloom filter, as Redis' DUMP writes the key",
-    .has_magic = true,
-    .has_checksum = true,
+    .traits = NAY_FORMAT_MAGIC | NAY_FORMAT_CHECKSUM,
     .family = &nay__family_rb_bloom,
     .hash = &redisbloom_bf_hash,
     .other_hash = &redisbloom_old_bf_hash,
@@ -253,8 +252,7 @@ const nay_format nay__format_redis_dump_cf = {
     .name = "redis-dump-cf",
     .named_wrong = "the magic number of redis-dump-cf, not of the layout that is named",
     .about = "RedisBloom's cuckoo filter, as Redis' DUMP writes the key",
-    .has_magic = true,
-    .has_checksum = true,
+    .traits = NAY_FORMAT_MAGIC | NAY_FORMAT_CHECKSUM,
     .family = &nay__family_rb_cuckoo,
     .hash = &redisbloom_cf_hash,
     .matches = rb_cuckoo_matches,

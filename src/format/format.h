@@ -44,8 +44,7 @@
 struct nay_format {
   const char *name;
   const char *about;
-  bool has_magic;
-  bool has_checksum;
+  uint32_t traits;              /* NAY_FORMAT_MAGIC | NAY_FORMAT_CHECKSUM */
   const char *named_wrong;      /* the message when these bytes are read as another format */
   const nay_family *family;     /* NULL: the native format, which has many */
   const nay_foreign_hash *hash; /* NULL: the native format */

@@ -5,6 +5,7 @@
 #include "base/bytes.h"
 #include "build/builder.h"
 #include "format/format.h"
+#include "format/native.h"
 #include "math/elementary.h"
 #include "math/plan.h"
 
@@ -26,8 +27,8 @@ const nay_format *nay_format_find(const char *name) {
 
 const char *nay_format_name(const nay_format *format) { return format->name; }
 const char *nay_format_about(const nay_format *format) { return format->about; }
-bool nay_format_has_magic(const nay_format *format) { return format->has_magic; }
-bool nay_format_has_checksum(const nay_format *format) { return format->has_checksum; }
+
+uint32_t nay_format_traits(const nay_format *format) { return format != NULL ? format->traits : 0; }
 
 const nay_format *nay_format_recognise(const void *bytes, size_t len) {
   if (bytes == NULL) return NULL;
@@ -38,12 +39,12 @@ const nay_format *nay_format_recognise(const void *bytes, size_t len) {
   return NULL;
 }
 
-const nay_format *nay_format_of(const nay_filter *f) {
+const nay_format *nay_filter_format(const nay_filter *f) {
   return f == NULL ? NULL : f->format != NULL ? f->format : &nay__format_nay;
 }
 
-const char *nay_format_caveat(const nay_filter *f) {
-  const nay_format *format = nay_format_of(f);
+const char *nay_filter_caveat(const nay_filter *f) {
+  const nay_format *format = nay_filter_format(f);
   return format != NULL && format->caveat != NULL ? format->caveat(f) : NULL;
 }
 
@@ -66,7 +67,7 @@ nay_status nay_filter_plan(const nay_filter *f, size_t i, nay_diag *diag, nay_pl
   }
   NAY_TRY(nay__abi_check(NAY_ABI_PLAN, plan, diag));
   nay_plan p = format_plan_now(f);
-  const nay_format *format = nay_format_of(f);
+  const nay_format *format = nay_filter_format(f);
   bool found =
       format->plan_of != NULL && format->plan_of(&f->shape, i, &p.nkeys, &p.bits_per_key, &p.fpr);
   if (!found && i != 0) return nay__fail(diag, NAY_EEND, "no further plan fits this filter", 0);
@@ -240,9 +241,9 @@ static nay_status format_builder_plan(const struct nay_format *format, const nay
   return format_shape(format, &p, diag, shape);
 }
 
-nay_status nay_format_builder(const nay_format *format, const nay_params *from,
-                              const nay_allocator *allocator, nay_diag *diag,
-                              nay_builder **builder) {
+nay_status nay_format_builder_new(const nay_format *format, const nay_params *from,
+                                  const nay_allocator *allocator, nay_diag *diag,
+                                  nay_builder **builder) {
   nay_params full;
   const nay_params *params = &full;
   if (format == NULL || from == NULL || builder == NULL) {
@@ -264,7 +265,7 @@ nay_status nay_format_builder(const nay_format *format, const nay_params *from,
  * reader takes all variants, so a filter stays in its own.
  */
 static const nay_format *format_written(const nay_format *format, const nay_filter *f) {
-  const nay_format *own = nay_format_of(f);
+  const nay_format *own = nay_filter_format(f);
   if (own == format || (own->variant != NULL && own->variant == format->variant)) return own;
   bool same = format->interchanges && own->interchanges && own->family == format->family;
   return same ? format : NULL;
@@ -298,7 +299,7 @@ nay_status nay_format_encode(const nay_format *format, const nay_filter *f, void
 static bool format_sum_holds(const nay_format *is, const void *bytes, size_t len) {
   nay_shape shape;
   nay_span payload;
-  return is->has_checksum && !is->has_magic &&
+  return is->traits == NAY_FORMAT_CHECKSUM &&
          is->parse(bytes, len, NULL, &shape, &payload) == NAY_OK;
 }
 
@@ -309,7 +310,8 @@ static bool format_sum_holds(const nay_format *is, const void *bytes, size_t len
 static nay_status format_named(const nay_format *format, const void *bytes, size_t len,
                                nay_diag *diag) {
   const nay_format *is = nay_format_recognise(bytes, len);
-  for (size_t i = 0; is == NULL && !format->has_checksum && nay_format_at(i) != NULL; i++) {
+  bool sums = (format->traits & NAY_FORMAT_CHECKSUM) == 0;
+  for (size_t i = 0; is == NULL && sums && nay_format_at(i) != NULL; i++) {
     if (format_sum_holds(nay_format_at(i), bytes, len)) is = nay_format_at(i);
   }
   if (is == NULL || is == format) return NAY_OK;
@@ -355,7 +357,7 @@ static nay_status format_unpack(const nay_format *format, const void *bytes, siz
   }
   if (status == NAY_OK) {
     parsed.shape.extra = extra;
-    status = format_told(diag, nay_filter_copy(&parsed, allocator, filter));
+    status = format_told(diag, nay_filter_copy(&parsed, allocator, NULL, filter));
   }
   nay__memory_free(&a, &flat);
   return status;
@@ -384,7 +386,7 @@ nay_status nay_format_decode(const nay_format *format, const void *bytes, size_t
   }
   nay_filter parsed;
   NAY_TRY(format_parse(format, bytes, len, flags, diag, &parsed));
-  return format_told(diag, nay_filter_copy(&parsed, allocator, filter));
+  return format_told(diag, nay_filter_copy(&parsed, allocator, NULL, filter));
 }
 
 nay_status nay_format_view(const nay_format *format, const void *bytes, size_t len, uint32_t flags,
@@ -398,7 +400,8 @@ nay_status nay_format_view(const nay_format *format, const void *bytes, size_t l
     return nay__fail(diag, NAY_ENOTSUP, "packed bytes cannot be probed where they are", 0);
   }
   nay_filter parsed;
+  NAY_TRY(nay__view_check(view, diag));
   NAY_TRY(format_parse(format, bytes, len, flags, diag, &parsed));
-  memcpy(view, &parsed, sizeof parsed);
+  nay__view_set(view, &parsed);
   return NAY_OK;
 }

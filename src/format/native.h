@@ -18,7 +18,6 @@
  *   params_plan.c       nay_params_plan: what a filter and its file cost
  *   fmt_nay.c           decode and view, and the format's entry in NAY_FORMATS
  *   native_file.c       save, open and map
- *   map_bytes.c, map_file.c   the same for static maps
  *   decoder.c           a file that arrives in pieces
  */
 #ifndef NAY_FORMAT_NATIVE_H
@@ -100,7 +99,6 @@ typedef enum nay_trust { NAY_VERIFY_ALL, NAY_VERIFY_AT_TOUCH } nay_trust;
 
 /*
  * nay__native_parse: fills *f, which points into bytes (writable only if the caller owns them).
- * f->family is NULL for a filter, &nay__family_map for a map: another one is NAY_EFORMAT.
  * With NAY_VERIFY_AT_TOUCH f->lazy is allocated from f->allocator, which must be set.
  */
 nay_status nay__native_parse(uint8_t *bytes, size_t len, nay_trust trust, nay_diag *diag,
@@ -114,7 +112,6 @@ nay_status nay__native_sections(uint8_t *bytes, size_t len, const nay_native_hea
 /* nay__native_accept: a nay_accept (os/file.h): whether a file of this length may start like this.
  */
 nay_status nay__native_accept(const uint8_t *start, size_t file_len, nay_diag *diag);
-nay_status nay__native_accept_map(const uint8_t *start, size_t file_len, nay_diag *diag);
 
 /* nay__native_length: the length of the file that starts with these 64 bytes. */
 nay_status nay__native_length(const uint8_t *start, nay_diag *diag, size_t *len);
@@ -123,12 +120,9 @@ nay_status nay__native_length(const uint8_t *start, nay_diag *diag, size_t *len)
 nay_status nay__native_handle(const nay_allocator *allocator, uint32_t flags, nay_diag *diag,
                               nay_filter **filter);
 
-/* nay__native_open, nay__native_mmap: a file of `family`: NULL for a filter, &nay__family_map for a
- * map. */
-nay_status nay__native_open(const char *path, const nay_family *family,
-                            const nay_allocator *allocator, nay_diag *diag, nay_filter **filter);
-nay_status nay__native_mmap(const char *path, unsigned flags, const nay_family *family,
-                            const nay_allocator *allocator, nay_diag *diag, nay_filter **filter);
+/* nay__view_check: whether a filter fits into the caller's view; nay__view_set puts it there. */
+nay_status nay__view_check(const nay_view *view, nay_diag *diag);
+void nay__view_set(nay_view *view, const nay_filter *parsed);
 
 /* nay__native_magic: whether the bytes start with the magic number of a native file. */
 bool nay__native_magic(const uint8_t *bytes, size_t len);

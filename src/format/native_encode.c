@@ -6,6 +6,7 @@
  */
 #include "base/bytes.h"
 #include "format/native.h"
+#include "redis/redis.h"
 
 /* The parts of a file about to be written: small sections first, the payload last. */
 #define NATIVE_MAX_PARTS 4u
@@ -186,7 +187,7 @@ nay_status nay_filter_encode_stream(const nay_filter *f, nay_sink sink, void *ct
   NAY_TRY(nay__filter_all_verified(f));
   if ((f->flags & NAY_CONCURRENT) == 0) return native_write(f, sink, ctx);
   nay_filter *still;
-  NAY_TRY(nay_filter_copy(f, &f->allocator, &still));
+  NAY_TRY(nay_filter_copy(f, &f->allocator, NULL, &still));
   nay_status status = native_write(still, sink, ctx);
   nay_filter_free(still);
   return status;
@@ -238,7 +239,7 @@ static nay_status native_to_range(void *ctx, const void *bytes, size_t len) {
   return NAY_OK;
 }
 
-nay_status nay_filter_encode_range(const nay_filter *f, uint64_t offset, void *dst, size_t len) {
+nay_status nay__filter_encode_range(const nay_filter *f, uint64_t offset, void *dst, size_t len) {
   if (f == NULL || (dst == NULL && len != 0)) return NAY_EINVAL;
   if (!native_has_file(f) || (f->flags & NAY_CONCURRENT) != 0) return NAY_ENOTSUP;
   size_t size = nay_filter_encoded_size(f);

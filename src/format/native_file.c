@@ -27,14 +27,16 @@ nay_status nay_filter_save(const nay_filter *f, const char *path, nay_diag *diag
   return status;
 }
 
-nay_status nay__native_open(const char *path, const nay_family *family,
-                            const nay_allocator *allocator, nay_diag *diag, nay_filter **filter) {
+nay_status nay_filter_open(const char *path, const nay_allocator *allocator, nay_diag *diag,
+                           nay_filter **filter) {
   nay_filter *f;
   size_t len = 0;
+  if (path == NULL || filter == NULL) {
+    return nay__fail(diag, NAY_EINVAL, "path or filter is NULL", 0);
+  }
   NAY_TRY(nay__native_handle(allocator, 0, diag, &f));
-  f->family = family;
-  nay_accept accept = family != NULL ? nay__native_accept_map : nay__native_accept;
-  nay_status status = nay__file_read(path, accept, &f->allocator, diag, &f->memory, &len);
+  nay_status status =
+      nay__file_read(path, nay__native_accept, &f->allocator, diag, &f->memory, &len);
   if (status == NAY_OK) status = nay__native_parse(f->memory.at, len, NAY_VERIFY_ALL, diag, f);
   if (status != NAY_OK) {
     nay_filter_free(f);
@@ -44,20 +46,14 @@ nay_status nay__native_open(const char *path, const nay_family *family,
   return NAY_OK;
 }
 
-nay_status nay_filter_open(const char *path, const nay_allocator *allocator, nay_diag *diag,
-                           nay_filter **filter) {
+nay_status nay_filter_mmap(const char *path, uint32_t flags, const nay_allocator *allocator,
+                           nay_diag *diag, nay_filter **filter) {
   if (path == NULL || filter == NULL) {
     return nay__fail(diag, NAY_EINVAL, "path or filter is NULL", 0);
   }
-  return nay__native_open(path, NULL, allocator, diag, filter);
-}
-
-nay_status nay__native_mmap(const char *path, unsigned flags, const nay_family *family,
-                            const nay_allocator *allocator, nay_diag *diag, nay_filter **filter) {
   if ((flags & ~NAY_MMAP_LAZY) != 0) return nay__fail(diag, NAY_EINVAL, "unknown flag", 0);
   nay_filter *f;
   NAY_TRY(nay__native_handle(allocator, NAY_IS_READ_ONLY, diag, &f));
-  f->family = family;
   nay_status status = nay__file_map(path, diag, &f->mapping, &f->mapping_len);
   if (status == NAY_OK) {
     f->unmap = nay__file_unmap;
@@ -73,12 +69,4 @@ nay_status nay__native_mmap(const char *path, unsigned flags, const nay_family *
   }
   *filter = f;
   return NAY_OK;
-}
-
-nay_status nay_filter_mmap(const char *path, unsigned flags, const nay_allocator *allocator,
-                           nay_diag *diag, nay_filter **filter) {
-  if (path == NULL || filter == NULL) {
-    return nay__fail(diag, NAY_EINVAL, "path or filter is NULL", 0);
-  }
-  return nay__native_mmap(path, flags, NULL, allocator, diag, filter);
 }

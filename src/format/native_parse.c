@@ -12,7 +12,6 @@
  * is allocated on the word of a header.
  */
 #include "base/bytes.h"
-#include "family/map.h"
 #include "format/native.h"
 #include "math/plan.h"
 
@@ -23,21 +22,11 @@ bool nay__native_magic(const uint8_t *bytes, size_t len) {
 /* ---- header and directory ---- */
 
 /* Family and hash first: what only a newer reader knows is NAY_EVERSION, whatever its shape. */
-static nay_status native_parse_family(const uint8_t *p, nay_diag *diag, nay_native_header *h) {
-  bool is_map = p[NAY_AT_KIND] == NAY_KIND_MAP, wants_map = h->family == &nay__family_map;
-  const nay_family *found = is_map ? &nay__family_map : nay__family_find((nay_kind)p[NAY_AT_KIND]);
-  if (found == NULL) return nay__fail(diag, NAY_EVERSION, "unknown kind of filter", NAY_AT_KIND);
-  if (is_map != wants_map) {
-    return nay__fail(diag, NAY_EFORMAT,
-                     is_map ? "a static map, not a filter" : "a filter, not a static map",
-                     NAY_AT_KIND);
-  }
-  h->family = found;
-  return NAY_OK;
-}
-
 static nay_status native_parse_kind(const uint8_t *p, nay_diag *diag, nay_native_header *h) {
-  NAY_TRY(native_parse_family(p, diag, h));
+  h->family = nay__family_find((nay_kind)p[NAY_AT_KIND]);
+  if (h->family == NULL) {
+    return nay__fail(diag, NAY_EVERSION, "unknown kind of filter", NAY_AT_KIND);
+  }
   h->hasher =
       (nay_hash_fn){.kind = (nay_hash_kind)p[NAY_AT_HASH], .seed = nay__load64le(p + NAY_AT_SEED)};
   switch (h->hasher.kind) {
@@ -97,11 +86,6 @@ static nay_status native_parse_header(const uint8_t *p, size_t len, nay_diag *di
 
 nay_status nay__native_accept(const uint8_t *start, size_t file_len, nay_diag *diag) {
   nay_native_header h = {.family = NULL};
-  return native_parse_header(start, file_len, diag, &h);
-}
-
-nay_status nay__native_accept_map(const uint8_t *start, size_t file_len, nay_diag *diag) {
-  nay_native_header h = {.family = &nay__family_map};
   return native_parse_header(start, file_len, diag, &h);
 }
 
@@ -174,7 +158,7 @@ static nay_status native_check_payload(const uint8_t *p, const nay_filter *f, na
 
 nay_status nay__native_parse(uint8_t *p, size_t len, nay_trust trust, nay_diag *diag,
                              nay_filter *f) {
-  nay_native_header h = {.family = f->family};
+  nay_native_header h = {.family = NULL};
   NAY_TRY(native_parse_header(p, len, diag, &h));
   NAY_TRY(native_check_directory(p, &h, diag));
   f->family = h.family;

@@ -10,6 +10,29 @@
 #include "math/plan.h"
 #include "os/spin.h"
 
+static nay_status params_cost(const nay_family *family, const nay_params *params, nay_diag *diag,
+                              double *nbytes, double *fpr) {
+  nay_shape shape;
+  uint64_t bits, bytes;
+  nay_params p = *params;
+  p.kind = family->kind;
+  NAY_TRY(family->plan(&p, diag, &shape));
+  if (!family->payload(&shape, &bits, &bytes)) return NAY_EINVAL;
+  *nbytes = (double)bytes;
+  *fpr = family->fpr(&shape, params->nkeys);
+  return NAY_OK;
+}
+
+/* NAY_AUTO_STATIC: fuse when its faster probe costs little. */
+static nay_status params_choose_static(nay_params *p, nay_diag *diag) {
+  double fuse_bytes, fuse_fpr, ribbon_bytes, ribbon_fpr;
+  NAY_TRY(params_cost(&nay__family_ribbon, p, diag, &ribbon_bytes, &ribbon_fpr));
+  bool fuse = params_cost(&nay__family_fuse, p, NULL, &fuse_bytes, &fuse_fpr) == NAY_OK &&
+              fuse_bytes <= ribbon_bytes * 1.15 && fuse_fpr <= ribbon_fpr * 2.2;
+  p->kind = fuse ? NAY_FUSE : NAY_RIBBON;
+  return NAY_OK;
+}
+
 nay_status nay_params_plan(const nay_params *from, nay_diag *diag, nay_plan *plan) {
   nay_params full;
   const nay_params *params = &full;
@@ -21,6 +44,7 @@ nay_status nay_params_plan(const nay_params *from, nay_diag *diag, nay_plan *pla
   }
   NAY_TRY(nay__abi_read(NAY_ABI_PARAMS, from, diag, &full));
   NAY_TRY(nay__abi_check(NAY_ABI_PLAN, plan, diag));
+  if (params->kind == NAY_AUTO_STATIC) NAY_TRY(params_choose_static(&full, diag));
   NAY_TRY(nay__resolve(params, diag, &family, &shape, &hasher));
   nay_plan p = {.kind = family->kind, .k = shape.k, .nkeys = params->nkeys};
   if (!family->payload(&shape, &p.nbits, &p.nbytes)) {
@@ -40,32 +64,5 @@ nay_status nay_params_plan(const nay_params *from, nay_diag *diag, nay_plan *pla
   p.fpr_limit = p.fpr;
   if (family->extend_plan != NULL) family->extend_plan(params, &shape, &p);
   nay__abi_write(NAY_ABI_PLAN, &p, plan);
-  return NAY_OK;
-}
-
-static nay_status params_cost(const nay_family *family, const nay_params *params, nay_diag *diag,
-                              double *nbytes, double *fpr) {
-  nay_shape shape;
-  uint64_t bits, bytes;
-  nay_params p = *params;
-  p.kind = family->kind;
-  NAY_TRY(family->plan(&p, diag, &shape));
-  if (!family->payload(&shape, &bits, &bytes)) return NAY_EINVAL;
-  *nbytes = (double)bytes;
-  *fpr = family->fpr(&shape, params->nkeys);
-  return NAY_OK;
-}
-
-nay_status nay_params_choose_static(const nay_params *params, nay_diag *diag, nay_kind *kind) {
-  if (params == NULL || kind == NULL) {
-    return nay__fail(diag, NAY_EINVAL, "params or kind is NULL", 0);
-  }
-  nay_params p;
-  NAY_TRY(nay__abi_read(NAY_ABI_PARAMS, params, diag, &p));
-  double fuse_bytes, fuse_fpr, ribbon_bytes, ribbon_fpr;
-  NAY_TRY(params_cost(&nay__family_ribbon, &p, diag, &ribbon_bytes, &ribbon_fpr));
-  bool fuse = params_cost(&nay__family_fuse, &p, NULL, &fuse_bytes, &fuse_fpr) == NAY_OK &&
-              fuse_bytes <= ribbon_bytes * 1.15 && fuse_fpr <= ribbon_fpr * 2.2;
-  *kind = fuse ? NAY_FUSE : NAY_RIBBON;
   return NAY_OK;
 }

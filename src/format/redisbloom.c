@@ -8,8 +8,8 @@
 #include "math/elementary.h"
 #include "math/fpr.h"
 #include "math/plan.h"
-#include "nay_redis_cuckoo.h"
 #include "redis/cfsub.h"
+#include "redis/redis.h"
 #include "redis/sbchain.h"
 
 static uint8_t *rb_bytes(const nay_filter *f) { return f->bits.bytes; }
@@ -213,7 +213,7 @@ typedef struct rb_subs {
 
 static rb_subs rb_subs_of(const nay_filter *f) {
   rb_subs at;
-  (void)nay_cfchain_read_header(rb_bytes(f), NAY_CFCHAIN_HEADER_LEN, NULL, &at.header);
+  (void)nay__cfchain_read_header(rb_bytes(f), NAY_CFCHAIN_HEADER_LEN, NULL, &at.header);
   at.sub = (nay_cfsub){rb_bytes(f) + NAY_CFCHAIN_HEADER_LEN, at.header.nbuckets};
   at.left = at.header.nfilters;
   return at;
@@ -236,8 +236,8 @@ nay_status nay__rb_cuckoo_parse(const uint8_t *bytes, size_t len, nay_diag *diag
   }
   nay_cfchain_header header;
   uint64_t nslots;
-  NAY_TRY(nay_cfchain_read_header(bytes, NAY_CFCHAIN_HEADER_LEN, diag, &header));
-  NAY_TRY(nay_cfchain_nslots(&header, diag, &nslots));
+  NAY_TRY(nay__cfchain_read_header(bytes, NAY_CFCHAIN_HEADER_LEN, diag, &header));
+  NAY_TRY(nay__cfchain_nslots(&header, diag, &nslots));
   if (nslots != len - NAY_CFCHAIN_HEADER_LEN) {
     return nay__fail(diag, NAY_ECORRUPT, "the slots are not as many as the header says", len);
   }

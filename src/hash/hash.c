@@ -17,11 +17,6 @@ uint64_t nay_hash_mix(uint64_t x) {
   return x ^ x >> 31;
 }
 
-uint64_t nay_hash_siphash(const uint8_t key[16], const void *bytes, size_t len, unsigned c,
-                          unsigned d) {
-  return nay__siphash(key, bytes, len, c, d);
-}
-
 /*
  * Files store the check value in the clear: it detects a wrong key and does not help to find the
  * right one. SipHash-2-4 of a fixed text: the filter itself uses SipHash-1-3.

@@ -46,8 +46,6 @@ nay_status nay_key_type_parse(const char *name, nay_key_type *type) {
 
 void nay_key_int(int64_t value, uint8_t key[8]) { nay__store64le(key, (uint64_t)value); }
 
-void nay_key_uint(uint64_t value, uint8_t key[8]) { nay__store64le(key, value); }
-
 void nay_key_float(double value, uint8_t key[8]) {
   uint64_t bits;
   _Static_assert(sizeof bits == sizeof value, "double is binary64");
@@ -98,11 +96,11 @@ static nay_status key_fixed(const key_parser *parser, key_cursor *c, uint8_t *ou
   return NAY_OK;
 }
 
-nay_status nay_key_parse(nay_key_type type, const char *text, size_t len, uint8_t *out, size_t cap,
-                         size_t *key_len, nay_diag *diag) {
+nay_status nay_key_parse(nay_key_type type, const char *text, size_t len, nay_diag *diag,
+                         uint8_t *out, size_t cap, size_t *key_len) {
   if ((unsigned)type >= KEY_NTYPES) return nay__fail(diag, NAY_EINVAL, "no such type of key", 0);
   if (text == NULL && len != 0) return nay__fail(diag, NAY_EINVAL, "the text is NULL", 0);
-  if (key_len == NULL) return nay__fail(diag, NAY_EINVAL, "key_len is NULL", 0);
+  if (key_len == NULL) return nay__fail(diag, NAY_EINVAL, "written is NULL", 0);
   const key_parser *parser = &key_parsers[type];
   key_cursor c = {.text = (const uint8_t *)text, .len = len, .diag = diag};
   if (len == 0 && !parser->may_be_empty) return nay__key_fail(&c, "an empty text has no value");

@@ -7,7 +7,10 @@
  */
 #include "key/key_description.h"
 
+#include "base/abi.h"
 #include "key/key_text.h"
+
+#define DESCRIPTION_ABI NAY_ABI(nay_key_description, reserved)
 
 /* ---- grammar ---- */
 
@@ -147,9 +150,10 @@ nay_status nay_key_description_parse(const char *text, nay_diag *diag,
   if (text == NULL || description == NULL) {
     return nay__fail(diag, NAY_EINVAL, "text or description is NULL", 0);
   }
+  NAY_TRY(nay__abi_check(DESCRIPTION_ABI, description, diag));
   nay_key_text canonical;
   size_t len = strlen(text), type_len;
-  nay_key_description d = {.type = NAY_KEY_TEXT};
+  nay_key_description d = {.size = sizeof d, .type = NAY_KEY_TEXT};
   NAY_TRY(nay__key_canonical(text, len, diag, canonical));
   NAY_TRY(description_scan(text, len, diag, &type_len, &d.ntransformations));
   if (!description_type(text, type_len, &d.type)) {
@@ -159,16 +163,16 @@ nay_status nay_key_description_parse(const char *text, nay_diag *diag,
     return nay__fail(diag, NAY_EVERSION, "a transformation of keys that this library does not know",
                      type_len + 1);
   }
-  *description = d;
+  nay__abi_write(DESCRIPTION_ABI, &d, description);
   return NAY_OK;
 }
 
 nay_status nay_key_convert(const nay_key_description *description, const char *text, size_t len,
-                           uint8_t *out, size_t cap, size_t *key_len, nay_diag *diag) {
+                           nay_diag *diag, uint8_t *out, size_t cap, size_t *key_len) {
   if (description == NULL) return nay__fail(diag, NAY_EINVAL, "description is NULL", 0);
   if (description->ntransformations != 0) {
     return nay__fail(diag, NAY_EVERSION, "a transformation of keys that this library does not know",
                      0);
   }
-  return nay_key_parse(description->type, text, len, out, cap, key_len, diag);
+  return nay_key_parse(description->type, text, len, diag, out, cap, key_len);
 }

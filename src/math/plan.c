@@ -84,6 +84,8 @@ nay_status nay__params_knobs(const nay_params *p, unsigned knobs, nay_diag *diag
       {p->window != 0, NAY_KNOB_GENERATIONS, "window is for window"},
       {p->max_nbytes != 0, NAY_KNOB_MAX_NBYTES,
        "max_nbytes is for scalable and cuckoo, which grow"},
+      {p->value_bits != 0, NAY_KNOB_VALUES, "value_bits is for maps"},
+      {p->check_bits != 0, NAY_KNOB_VALUES, "check_bits is for maps"},
   };
   for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
     if (fields[i].is_set && (knobs & fields[i].knob) == 0) {

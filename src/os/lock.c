@@ -18,9 +18,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/abi.h"
 #include "nay_file.h"
 #include "os/place.h"
 
+#define LOCK_ABI NAY_ABI(nay_filelock, reserved)
 #define LOCK_NAME_MAX 245u /* "." before it and ".nay-lock" after it make 255 */
 
 /* ".NAME.nay-lock"; a longer name is truncated and made unique by its FNV-1a hash. */
@@ -82,12 +84,13 @@ static nay_status lock_take(nay_filelock *lock, bool try, nay_diag *diag) {
   }
 }
 
-nay_status nay_file_lock(const char *path, uint32_t flags, nay_filelock *lock, nay_diag *diag) {
+nay_status nay_file_lock(const char *path, uint32_t flags, nay_diag *diag, nay_filelock *lock) {
   if (path == NULL || lock == NULL || (flags & ~NAY_LOCK_TRY) != 0) {
     return nay__fail(diag, NAY_EINVAL, "path or lock is NULL, or a flag is unknown", 0);
   }
   nay_place place;
-  nay_filelock l;
+  nay_filelock l = {.size = sizeof l};
+  NAY_TRY(nay__abi_check(LOCK_ABI, lock, diag));
   NAY_TRY(nay__place_resolve(path, diag, &place));
   l.dir = place.dir;
   lock_name(&l, place.name);
@@ -96,7 +99,7 @@ nay_status nay_file_lock(const char *path, uint32_t flags, nay_filelock *lock, n
     nay__os_close(l.dir);
     return status;
   }
-  *lock = l;
+  nay__abi_write(LOCK_ABI, &l, lock);
   return NAY_OK;
 }
 

@@ -18,15 +18,13 @@ nay_status nay__policy_bits(uint32_t bits_per_key, const nay_policy *policy, nay
     return NAY_EINVAL;
   }
   NAY_TRY(nay__abi_check(NAY_ABI_POLICY, policy, NULL));
-  nay_params p = {sizeof p, .kind = NAY_BLOOM, .bits_per_key = bits_per_key};
-  *made = (nay_policy){.size = sizeof *made};
-  memcpy(made->opaque, &p, sizeof p);
+  *made = (nay_policy){.size = sizeof *made, .ctx = (void *)(uintptr_t)bits_per_key};
   return NAY_OK;
 }
 
-nay_status nay__policy_size(const nay_policy *self, size_t n, size_t *size) {
+nay_status nay__policy_size(const void *ctx, size_t n, size_t *size) {
   size_t nbits;
-  if (!nay__mul_ok(n, (size_t)nay__policy_params(self).bits_per_key, &nbits)) return NAY_ENOMEM;
+  if (!nay__mul_ok(n, (size_t)nay__policy_bits_per_key(ctx), &nbits)) return NAY_ENOMEM;
   *size = (size_t)nay__ceil_div(nay__max_u64(nbits, 64), 8) + 1;
   return NAY_OK;
 }

@@ -17,19 +17,16 @@ nay_status nay__policy_bits(uint32_t bits_per_key, const nay_policy *policy, nay
 
 #define NAY_ABI_POLICY NAY_ABI(nay_policy, comparator)
 
-/* nay__policy_params: what the library's own policies keep in opaque. */
-_Static_assert(sizeof(nay_params) <= sizeof((nay_policy *)0)->opaque, "opaque is too small");
-static inline nay_params nay__policy_params(const nay_policy *self) {
-  nay_params p;
-  memcpy(&p, self->opaque, sizeof p);
-  return p;
+/* nay__policy_bits_per_key: what the library's own policies keep in ctx. */
+static inline uint32_t nay__policy_bits_per_key(const void *ctx) {
+  return (uint32_t)(uintptr_t)ctx;
 }
 
 /*
  * nay__policy_size: bytes of LevelDB's filter of n keys, its array and one for k. NAY_ENOMEM when
  * that leaves the range of size_t.
  */
-nay_status nay__policy_size(const nay_policy *self, size_t n, size_t *size);
+nay_status nay__policy_size(const void *ctx, size_t n, size_t *size);
 
 /*
  * Setting bits of a small array one after the other is slow: each is a load, an or and a store, and

@@ -35,9 +35,8 @@ static inline uint64_t leveldb_remainder(leveldb_divisor d, uint32_t h) {
   return d.reciprocal != 0 ? nay__mulhi(d.reciprocal * h, d.m) : h;
 }
 
-static uint32_t leveldb_k(const nay_policy *self) {
-  uint32_t k = (uint32_t)nay__policy_params(self).bits_per_key * 69 /
-               100; /* as trunc(b * 0.69), up to b = 99 */
+static uint32_t leveldb_k(const void *ctx) {
+  uint32_t k = nay__policy_bits_per_key(ctx) * 69 / 100; /* as trunc(b * 0.69), up to b = 99 */
   return k < 1 ? 1 : k > LEVELDB_MAX_K ? LEVELDB_MAX_K : k;
 }
 
@@ -112,17 +111,16 @@ static bool leveldb_fill(const void *const *keys, const size_t *lens, size_t n, 
   return true;
 }
 
-static nay_status leveldb_create(const nay_policy *self, const void *const *keys,
-                                 const size_t *lens, size_t n, const nay_allocator *allocator,
-                                 uint8_t **filter, size_t *len) {
+static nay_status leveldb_create(void *ctx, const void *const *keys, const size_t *lens, size_t n,
+                                 const nay_allocator *allocator, uint8_t **filter, size_t *len) {
   size_t size;
   NAY_TRY(nay__policy_args(keys, lens, n, filter, len));
-  NAY_TRY(nay__policy_size(self, n, &size));
+  NAY_TRY(nay__policy_size(ctx, n, &size));
   nay_allocator a;
   NAY_TRY(nay__allocator_read(allocator, NULL, &a));
   uint8_t *bytes = nay__alloc(&a, size);
   if (bytes == NULL) return NAY_ENOMEM;
-  uint32_t k = leveldb_k(self);
+  uint32_t k = leveldb_k(ctx);
   uint64_t m = (uint64_t)(size - 1) * 8;
   bool ok = m <= NAY_POLICY_SCRATCH ? leveldb_fill_small(keys, lens, n, k, bytes, (uint32_t)m)
                                     : leveldb_fill(keys, lens, n, k, bytes, m);
@@ -136,28 +134,18 @@ static nay_status leveldb_create(const nay_policy *self, const void *const *keys
   return NAY_OK;
 }
 
-static nay_hash leveldb_hash(const nay_policy *self, const void *key, size_t key_len) {
-  (void)self;
-  return (nay_hash){nay__leveldb_hash(key, key_len, LEVELDB_SEED), 0};
-}
-
-static bool leveldb_may_match_hash(const nay_policy *self, nay_hash hash, const uint8_t *filter,
-                                   size_t len) {
-  (void)self;
+static bool leveldb_may_contain(void *ctx, const void *key, size_t key_len, const uint8_t *filter,
+                                size_t len) {
+  (void)ctx;
   if (len < 2) return false;
   uint32_t k = filter[len - 1];
   if (k > LEVELDB_MAX_K) return true;
   leveldb_divisor d = leveldb_divisor_of((uint64_t)(len - 1) * 8);
-  uint32_t h = (uint32_t)hash.lo, delta = nay__rotr32(h, 17);
+  uint32_t h = nay__leveldb_hash(key, key_len, LEVELDB_SEED), delta = nay__rotr32(h, 17);
   for (uint32_t i = 0; i < k; i++, h += delta) {
     if (!nay__bit_get(filter, leveldb_remainder(d, h))) return false;
   }
   return true;
-}
-
-static bool leveldb_may_match(const nay_policy *self, const void *key, size_t key_len,
-                              const uint8_t *filter, size_t len) {
-  return leveldb_may_match_hash(self, leveldb_hash(self, key, key_len), filter, len);
 }
 
 nay_status nay_policy_leveldb(uint32_t bits_per_key, nay_policy *policy) {
@@ -165,9 +153,7 @@ nay_status nay_policy_leveldb(uint32_t bits_per_key, nay_policy *policy) {
   NAY_TRY(nay__policy_bits(bits_per_key, policy, &made));
   made.name = "leveldb.BuiltinBloomFilter2";
   made.create = leveldb_create;
-  made.may_match = leveldb_may_match;
-  made.hash = leveldb_hash;
-  made.may_match_hash = leveldb_may_match_hash;
+  made.may_contain = leveldb_may_contain;
   nay__abi_write(NAY_ABI_POLICY, &made, policy);
   return NAY_OK;
 }

@@ -180,12 +180,11 @@ static nay_status small_make(uint64_t *hashes, size_t n, size_t size, const nay_
   return NAY_OK;
 }
 
-static nay_status small_create(const nay_policy *self, const void *const *keys, const size_t *lens,
-                               size_t n, const nay_allocator *allocator, uint8_t **filter,
-                               size_t *len) {
+static nay_status small_create(void *ctx, const void *const *keys, const size_t *lens, size_t n,
+                               const nay_allocator *allocator, uint8_t **filter, size_t *len) {
   size_t size;
   NAY_TRY(nay__policy_args(keys, lens, n, filter, len));
-  NAY_TRY(nay__policy_size(self, n, &size));
+  NAY_TRY(nay__policy_size(ctx, n, &size));
   nay_allocator a;
   NAY_TRY(nay__allocator_read(allocator, NULL, &a));
   uint64_t few[64], *hashes = few;
@@ -197,12 +196,7 @@ static nay_status small_create(const nay_policy *self, const void *const *keys, 
   return status;
 }
 
-/* ---- may match ---- */
-
-static nay_hash small_hash(const nay_policy *self, const void *key, size_t key_len) {
-  (void)self;
-  return (nay_hash){small_hash_key(key, key_len), 0};
-}
+/* ---- probes ---- */
 
 /* Four probes and one branch, which absent keys take 15 times of 16: it is foreseen. */
 static inline bool small_probe(const uint8_t *bits, uint64_t m, uint64_t h, uint32_t k) {
@@ -219,20 +213,15 @@ static inline bool small_probe(const uint8_t *bits, uint64_t m, uint64_t h, uint
   return true;
 }
 
-static bool small_may_match_hash(const nay_policy *self, nay_hash hash, const uint8_t *filter,
-                                 size_t len) {
-  (void)self;
+static bool small_may_contain(void *ctx, const void *key, size_t key_len, const uint8_t *filter,
+                              size_t len) {
+  (void)ctx;
   if (len < SMALL_MIN_LEN) return true;
   uint32_t head = (uint32_t)filter[0] - 1, k = head % SMALL_MAX_K + 1;
   uint32_t salt = head / SMALL_MAX_K % SMALL_SALTS;
   if (head / (SMALL_MAX_K * SMALL_SALTS) != len % 3) return true; /* reserved values as well */
-  uint64_t h = small_salted(hash.lo, salt), m = (uint64_t)(len - 2) * 8;
+  uint64_t h = small_salted(small_hash_key(key, key_len), salt), m = (uint64_t)(len - 2) * 8;
   return small_probe(filter + 1, m, h, k) || small_check(filter, len) != filter[len - 1];
-}
-
-static bool small_may_match(const nay_policy *self, const void *key, size_t key_len,
-                            const uint8_t *filter, size_t len) {
-  return small_may_match_hash(self, small_hash(self, key, key_len), filter, len);
 }
 
 nay_status nay_policy_small(uint32_t bits_per_key, nay_policy *policy) {
@@ -240,9 +229,7 @@ nay_status nay_policy_small(uint32_t bits_per_key, nay_policy *policy) {
   NAY_TRY(nay__policy_bits(bits_per_key, policy, &made));
   made.name = "nay.small.v1";
   made.create = small_create;
-  made.may_match = small_may_match;
-  made.hash = small_hash;
-  made.may_match_hash = small_may_match_hash;
+  made.may_contain = small_may_contain;
   nay__abi_write(NAY_ABI_POLICY, &made, policy);
   return NAY_OK;
 }

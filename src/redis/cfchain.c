@@ -33,7 +33,7 @@
 #define CFCHAIN_NBYTES_STRUCT 40u
 #define CFCHAIN_NBYTES_FILTER 16u
 
-uint64_t nay_cfchain_hash(const void *key, size_t len) { return nay__murmur64a(key, len, 0); }
+uint64_t nay__cfchain_hash(const void *key, size_t len) { return nay__murmur64a(key, len, 0); }
 
 /* ---- sizes ---- */
 
@@ -45,8 +45,8 @@ static uint64_t cf_round_pow2(uint64_t x) {
   return p;
 }
 
-nay_status nay_cfchain_plan(uint64_t capacity, uint32_t bucket_size, uint32_t max_iterations,
-                            uint32_t expansion, nay_cfchain_header *header) {
+nay_status nay__cfchain_plan(uint64_t capacity, uint32_t bucket_size, uint32_t max_iterations,
+                             uint32_t expansion, nay_cfchain_header *header) {
   if (header == NULL || bucket_size < 1 || bucket_size > 255 || max_iterations < 1 ||
       max_iterations > 65535 || expansion > CFCHAIN_MAX_EXPANSION ||
       capacity < 2 * (uint64_t)bucket_size || capacity > NAY_CFCHAIN_MAX_CAPACITY) {
@@ -88,7 +88,7 @@ static nay_status cf_check_fields(const nay_cfchain_header *h, nay_diag *diag) {
   return NAY_OK;
 }
 
-nay_status nay_cfchain_nslots(const nay_cfchain_header *h, nay_diag *diag, uint64_t *nslots) {
+nay_status nay__cfchain_nslots(const nay_cfchain_header *h, nay_diag *diag, uint64_t *nslots) {
   if (h == NULL || nslots == NULL) return nay__fail(diag, NAY_EINVAL, "an argument is NULL", 0);
   NAY_TRY(cf_check_fields(h, diag));
   uint64_t total = 0, nbuckets = h->nbuckets;
@@ -115,7 +115,7 @@ static uint64_t cf_nslots(const nay_cfchain *chain) {
   return total;
 }
 
-uint64_t nay_cfchain_nbytes(const nay_cfchain *chain) {
+uint64_t nay__cfchain_nbytes(const nay_cfchain *chain) {
   return CFCHAIN_NBYTES_STRUCT + CFCHAIN_NBYTES_FILTER * (uint64_t)chain->nfilters +
          cf_nslots(chain);
 }
@@ -140,12 +140,12 @@ static nay_status cf_fill_slots(nay_cfchain *chain) {
   return NAY_OK;
 }
 
-nay_status nay_cfchain_open(const nay_cfchain_header *h, const nay_zallocator *allocator,
-                            nay_diag *diag, nay_cfchain **chain) {
+nay_status nay__cfchain_open(const nay_cfchain_header *h, const nay_zallocator *allocator,
+                             nay_diag *diag, nay_cfchain **chain) {
   uint64_t nslots;
   size_t nbytes;
   if (chain == NULL) return nay__fail(diag, NAY_EINVAL, "chain is NULL", 0);
-  NAY_TRY(nay_cfchain_nslots(h, diag, &nslots));
+  NAY_TRY(nay__cfchain_nslots(h, diag, &nslots));
   if (!nay__size_ok(nslots, &nbytes)) {
     return nay__fail(diag, NAY_ENOMEM, nay_status_text(NAY_ENOMEM), 0);
   }
@@ -174,22 +174,22 @@ nay_status nay_cfchain_open(const nay_cfchain_header *h, const nay_zallocator *a
   return NAY_OK;
 }
 
-nay_status nay_cfchain_new(const nay_cfchain_header *header, const nay_zallocator *allocator,
-                           nay_diag *diag, nay_cfchain **chain) {
+nay_status nay__cfchain_new(const nay_cfchain_header *header, const nay_zallocator *allocator,
+                            nay_diag *diag, nay_cfchain **chain) {
   nay_cfchain *c;
   if (chain == NULL) return nay__fail(diag, NAY_EINVAL, "chain is NULL", 0);
-  NAY_TRY(nay_cfchain_open(header, allocator, diag, &c));
+  NAY_TRY(nay__cfchain_open(header, allocator, diag, &c));
   nay_status status = cf_fill_slots(c);
   if (status != NAY_OK) {
-    nay_cfchain_free(c);
+    nay__cfchain_free(c);
     return nay__fail(diag, status, nay_status_text(status), 0);
   }
   *chain = c;
   return NAY_OK;
 }
 
-nay_status nay_cfchain_adopt(nay_cfchain *chain, uint64_t i, uint64_t nbuckets, void *slots,
-                             size_t len) {
+nay_status nay__cfchain_adopt(nay_cfchain *chain, uint64_t i, uint64_t nbuckets, void *slots,
+                              size_t len) {
   if (chain == NULL || slots == NULL) return NAY_EINVAL;
   if (i >= chain->nfilters || chain->subs[i].slots != NULL || chain->subs[i].nbuckets != nbuckets ||
       nay__cf_sub_len(chain, i) != len) {
@@ -199,7 +199,7 @@ nay_status nay_cfchain_adopt(nay_cfchain *chain, uint64_t i, uint64_t nbuckets, 
   return NAY_OK;
 }
 
-nay_status nay_cfchain_finish(nay_cfchain *chain) {
+nay_status nay__cfchain_finish(nay_cfchain *chain) {
   uint64_t nitems = 0;
   for (uint32_t i = 0; i < chain->nfilters; i++) {
     if (chain->subs[i].slots == NULL) return NAY_ECORRUPT;
@@ -209,13 +209,13 @@ nay_status nay_cfchain_finish(nay_cfchain *chain) {
   return NAY_OK;
 }
 
-nay_status nay_cfchain_copy(const nay_cfchain *chain, const nay_zallocator *allocator,
-                            nay_cfchain **copy) {
+nay_status nay__cfchain_copy(const nay_cfchain *chain, const nay_zallocator *allocator,
+                             nay_cfchain **copy) {
   nay_cfchain_header header;
   nay_cfchain *c;
   if (chain == NULL || copy == NULL) return NAY_EINVAL;
-  nay_cfchain_describe(chain, &header);
-  NAY_TRY(nay_cfchain_new(&header, allocator, NULL, &c));
+  nay__cfchain_describe(chain, &header);
+  NAY_TRY(nay__cfchain_new(&header, allocator, NULL, &c));
   for (uint32_t i = 0; i < c->nfilters; i++) {
     memcpy(c->subs[i].slots, chain->subs[i].slots, nay__cf_sub_len(c, i));
   }
@@ -224,7 +224,7 @@ nay_status nay_cfchain_copy(const nay_cfchain *chain, const nay_zallocator *allo
   return NAY_OK;
 }
 
-void nay_cfchain_free(nay_cfchain *chain) {
+void nay__cfchain_free(nay_cfchain *chain) {
   if (chain == NULL) return;
   nay_zallocator a = chain->allocator;
   for (uint32_t i = 0; i < chain->nfilters; i++) {
@@ -234,7 +234,7 @@ void nay_cfchain_free(nay_cfchain *chain) {
   cf_free(&a, chain, sizeof *chain);
 }
 
-void nay_cfchain_describe(const nay_cfchain *chain, nay_cfchain_header *header) {
+void nay__cfchain_describe(const nay_cfchain *chain, nay_cfchain_header *header) {
   *header = (nay_cfchain_header){
       .nitems = chain->nitems,
       .nbuckets = chain->nbuckets,
@@ -246,7 +246,7 @@ void nay_cfchain_describe(const nay_cfchain *chain, nay_cfchain_header *header) 
   };
 }
 
-const uint8_t *nay_cfchain_slots(const nay_cfchain *chain, uint64_t i, size_t *len) {
+const uint8_t *nay__cfchain_slots(const nay_cfchain *chain, uint64_t i, size_t *len) {
   if (i >= chain->nfilters) return NULL;
   *len = nay__cf_sub_len(chain, i);
   return chain->subs[i].slots;
@@ -270,9 +270,9 @@ static nay_status cf_grow(nay_cfchain *chain) {
   nay_cfchain_header header;
   uint64_t nslots;
   size_t nbytes;
-  nay_cfchain_describe(chain, &header);
+  nay__cfchain_describe(chain, &header);
   header.nfilters++;
-  if (nay_cfchain_nslots(&header, NULL, &nslots) != NAY_OK || !nay__size_ok(nslots, &nbytes)) {
+  if (nay__cfchain_nslots(&header, NULL, &nslots) != NAY_OK || !nay__size_ok(nslots, &nbytes)) {
     return NAY_ENOMEM;
   }
   nay_cfsub sub = {NULL, chain->subs[chain->nfilters - 1].nbuckets * chain->expansion};
@@ -289,7 +289,7 @@ static nay_status cf_grow(nay_cfchain *chain) {
 /* How many of the newest sub-filters are prefetched: for longer chains it does not pay off. */
 #define CFCHAIN_PREFETCHED 4u
 
-void nay_cfchain_prefetch(const nay_cfchain *chain, const uint64_t *hashes, size_t n, bool all) {
+void nay__cfchain_prefetch(const nay_cfchain *chain, const uint64_t *hashes, size_t n, bool all) {
   uint32_t depth = !all ? 1 : chain->nfilters;
   if (depth > CFCHAIN_PREFETCHED) depth = CFCHAIN_PREFETCHED;
   for (uint32_t d = 1; d <= depth; d++) {
@@ -323,19 +323,19 @@ static nay_status cf_place(nay_cfchain *chain, const nay_cfkey *key) {
   return NAY_OK;
 }
 
-nay_status nay_cfchain_add(nay_cfchain *chain, uint64_t hash) {
+nay_status nay__cfchain_add(nay_cfchain *chain, uint64_t hash) {
   nay_cfkey key = nay__cf_key(hash);
   NAY_TRY(cf_place(chain, &key));
   chain->nitems++;
   return NAY_OK;
 }
 
-bool nay_cfchain_has(const nay_cfchain *chain, uint64_t hash) {
+bool nay__cfchain_has(const nay_cfchain *chain, uint64_t hash) {
   nay_cfkey key = nay__cf_key(hash);
   return cf_search(chain, &key, key.fp) != NULL;
 }
 
-uint64_t nay_cfchain_count(const nay_cfchain *chain, uint64_t hash) {
+uint64_t nay__cfchain_count(const nay_cfchain *chain, uint64_t hash) {
   nay_cfkey key = nay__cf_key(hash);
   uint64_t count = 0;
   for (uint32_t i = 0; i < chain->nfilters; i++) {
@@ -393,9 +393,9 @@ static void cf_compact(nay_cfchain *chain, bool thorough) {
   chain->ndeletes = 0;
 }
 
-void nay_cfchain_compact(nay_cfchain *chain) { cf_compact(chain, true); }
+void nay__cfchain_compact(nay_cfchain *chain) { cf_compact(chain, true); }
 
-bool nay_cfchain_remove(nay_cfchain *chain, uint64_t hash) {
+bool nay__cfchain_remove(nay_cfchain *chain, uint64_t hash) {
   nay_cfkey key = nay__cf_key(hash);
   uint8_t *slot = cf_search(chain, &key, key.fp);
   if (slot == NULL) return false;
@@ -411,7 +411,7 @@ static void *cf_moved(void *ptr, nay_mover mover, void *ctx) {
   return moved != NULL ? moved : ptr;
 }
 
-bool nay_cfchain_move(nay_cfchain **chain, uint64_t part, nay_mover mover, void *ctx) {
+bool nay__cfchain_move(nay_cfchain **chain, uint64_t part, nay_mover mover, void *ctx) {
   nay_cfchain *c = *chain;
   if (part == 0) {
     *chain = cf_moved(c, mover, ctx);

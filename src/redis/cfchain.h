@@ -2,9 +2,8 @@
 #ifndef NAY_CFCHAIN_H
 #define NAY_CFCHAIN_H
 
-#include "base/alloc.h"
-#include "nay_redis_cuckoo.h"
 #include "redis/cfsub.h"
+#include "redis/redis.h"
 
 struct nay_cfchain {
   nay_cfsub *subs;

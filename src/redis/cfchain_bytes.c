@@ -1,11 +1,11 @@
 /*
  * cfchain_bytes.c - the dump of a cuckoo chain: its header, and the slots in chunks. Every field of
- * a header is checked (nay_cfchain_nslots) before it is used.
+ * a header is checked (nay__cfchain_nslots) before it is used.
  */
 #include "base/bytes.h"
 #include "redis/cfchain.h"
 
-void nay_cfchain_write_header(const nay_cfchain_header *h, uint8_t bytes[NAY_CFCHAIN_HEADER_LEN]) {
+void nay__cfchain_write_header(const nay_cfchain_header *h, uint8_t bytes[NAY_CFCHAIN_HEADER_LEN]) {
   nay__store64le(bytes, h->nitems);
   nay__store64le(bytes + 8, h->nbuckets);
   nay__store64le(bytes + 16, h->ndeletes);
@@ -15,8 +15,8 @@ void nay_cfchain_write_header(const nay_cfchain_header *h, uint8_t bytes[NAY_CFC
   nay__store16le(bytes + 36, (uint16_t)h->expansion);
 }
 
-nay_status nay_cfchain_read_header(const void *bytes, size_t len, nay_diag *diag,
-                                   nay_cfchain_header *header) {
+nay_status nay__cfchain_read_header(const void *bytes, size_t len, nay_diag *diag,
+                                    nay_cfchain_header *header) {
   const uint8_t *p = bytes;
   if (p == NULL || len != NAY_CFCHAIN_HEADER_LEN) {
     return nay__fail(diag, NAY_ECORRUPT, "a header has 38 bytes", len);
@@ -29,7 +29,7 @@ nay_status nay_cfchain_read_header(const void *bytes, size_t len, nay_diag *diag
                           .max_iterations = nay__load16le(p + 34),
                           .expansion = nay__load16le(p + 36)};
   uint64_t nslots;
-  NAY_TRY(nay_cfchain_nslots(&h, diag, &nslots));
+  NAY_TRY(nay__cfchain_nslots(&h, diag, &nslots));
   *header = h;
   return NAY_OK;
 }
@@ -42,7 +42,7 @@ static uint32_t cf_sub_at(const nay_cfchain *chain, uint64_t *offset) {
   return i;
 }
 
-const uint8_t *nay_cfchain_chunk(const nay_cfchain *chain, uint64_t offset, size_t *len) {
+const uint8_t *nay__cfchain_chunk(const nay_cfchain *chain, uint64_t offset, size_t *len) {
   uint32_t i = cf_sub_at(chain, &offset);
   if (i == chain->nfilters) return NULL;
   size_t rest = nay__cf_sub_len(chain, i) - (size_t)offset;
@@ -50,7 +50,7 @@ const uint8_t *nay_cfchain_chunk(const nay_cfchain *chain, uint64_t offset, size
   return chain->subs[i].slots + offset;
 }
 
-nay_status nay_cfchain_load(nay_cfchain *chain, uint64_t offset, const void *bytes, size_t len) {
+nay_status nay__cfchain_load(nay_cfchain *chain, uint64_t offset, const void *bytes, size_t len) {
   if (bytes == NULL || len == 0) return NAY_EINVAL;
   uint32_t i = cf_sub_at(chain, &offset);
   if (i == chain->nfilters || len > nay__cf_sub_len(chain, i) - (size_t)offset) return NAY_EINVAL;

@@ -133,8 +133,8 @@ nay_status nay__sbchain_push_zero(nay_sbchain *chain, sblink *link) {
   return link->bytes == NULL ? NAY_ENOMEM : nay__sbchain_push(chain, link);
 }
 
-nay_status nay_sbchain_new(double error, uint64_t capacity, uint32_t growth, uint32_t options,
-                           const nay_zallocator *allocator, nay_sbchain **chain) {
+nay_status nay__sbchain_new(double error, uint64_t capacity, uint32_t growth, uint32_t options,
+                            const nay_zallocator *allocator, nay_sbchain **chain) {
   bool scales = !(options & NAY_SB_NO_SCALING);
   if ((options & ~SB_OPTIONS_KNOWN) != 0 || (scales && growth == 0)) return NAY_EINVAL;
   sblink link;
@@ -145,7 +145,7 @@ nay_status nay_sbchain_new(double error, uint64_t capacity, uint32_t growth, uin
   made->growth = growth;
   nay_status status = nay__sbchain_push_zero(made, &link);
   if (status != NAY_OK) {
-    nay_sbchain_free(made);
+    nay__sbchain_free(made);
     return status;
   }
   *chain = made;
@@ -161,8 +161,8 @@ static nay_status sbchain_copy_links(const nay_sbchain *from, nay_sbchain *to) {
   return NAY_OK;
 }
 
-nay_status nay_sbchain_copy(const nay_sbchain *chain, const nay_zallocator *allocator,
-                            nay_sbchain **copy) {
+nay_status nay__sbchain_copy(const nay_sbchain *chain, const nay_zallocator *allocator,
+                             nay_sbchain **copy) {
   nay_sbchain *made;
   NAY_TRY(nay__sbchain_alloc(allocator, &made));
   made->options = chain->options;
@@ -170,14 +170,14 @@ nay_status nay_sbchain_copy(const nay_sbchain *chain, const nay_zallocator *allo
   made->size = chain->size;
   nay_status status = sbchain_copy_links(chain, made);
   if (status != NAY_OK) {
-    nay_sbchain_free(made);
+    nay__sbchain_free(made);
     return status;
   }
   *copy = made;
   return NAY_OK;
 }
 
-void nay_sbchain_free(nay_sbchain *chain) {
+void nay__sbchain_free(nay_sbchain *chain) {
   if (chain == NULL) return;
   for (uint32_t i = 0; i < chain->nlinks; i++) {
     sbchain_release(chain, chain->links[i].bytes, chain->links[i].nbytes);
@@ -187,7 +187,7 @@ void nay_sbchain_free(nay_sbchain *chain) {
   from.free(from.ctx, chain, sizeof *chain);
 }
 
-bool nay_sbchain_move(nay_sbchain **chain, uint64_t part, nay_mover mover, void *ctx) {
+bool nay__sbchain_move(nay_sbchain **chain, uint64_t part, nay_mover mover, void *ctx) {
   nay_sbchain *c = *chain;
   if (part >= 2 + (uint64_t)c->nlinks) return false;
   void *old = part == 0 ? (void *)c : part == 1 ? (void *)c->links : c->links[part - 2].bytes;
@@ -271,14 +271,14 @@ static nay_status sbchain_add_hash(nay_sbchain *chain, nay_hash hash, bool *is_n
   return NAY_OK;
 }
 
-nay_status nay_sbchain_add(nay_sbchain *chain, const void *item, size_t len, bool *is_new) {
+nay_status nay__sbchain_add(nay_sbchain *chain, const void *item, size_t len, bool *is_new) {
   bool was_new;
   NAY_TRY(sbchain_add_hash(chain, sbchain_hash(chain, item, len), &was_new));
   if (is_new != NULL) *is_new = was_new;
   return NAY_OK;
 }
 
-bool nay_sbchain_may_contain(const nay_sbchain *chain, const void *item, size_t len) {
+bool nay__sbchain_may_contain(const nay_sbchain *chain, const void *item, size_t len) {
   return sbchain_has(chain, sbchain_hash(chain, item, len));
 }
 
@@ -365,8 +365,8 @@ static nay_status sbchain_add_group(nay_sbchain *chain, const nay_hash *hashes, 
   return NAY_OK;
 }
 
-nay_status nay_sbchain_add_many(nay_sbchain *chain, const void *const *items, const size_t *lens,
-                                size_t n, uint64_t *is_new, size_t *done) {
+nay_status nay__sbchain_add_many(nay_sbchain *chain, const void *const *items, const size_t *lens,
+                                 size_t n, uint64_t *is_new, size_t *done) {
   nay_hash hashes[NAY_SB_BATCH];
   if (n > NAY_SB_BATCH) return NAY_EINVAL;
   sbchain_hash_many(chain, items, lens, n, hashes);
@@ -418,8 +418,8 @@ static uint64_t sbchain_has_group(const nay_sbchain *chain, const nay_hash *hash
   return found;
 }
 
-void nay_sbchain_may_contain_many(const nay_sbchain *chain, const void *const *items,
-                                  const size_t *lens, size_t n, uint64_t *answers) {
+void nay__sbchain_may_contain_many(const nay_sbchain *chain, const void *const *items,
+                                   const size_t *lens, size_t n, uint64_t *answers) {
   nay_hash hashes[NAY_SB_BATCH];
   *answers = 0;
   if (n > NAY_SB_BATCH) n = NAY_SB_BATCH;
@@ -441,7 +441,7 @@ void nay__sblink_mark(sblink *link, nay_hash hash) { sblink_set(link, hash); }
 
 /* ---- what it is ---- */
 
-void nay_sbchain_stats(const nay_sbchain *chain, nay_sbstats *stats) {
+void nay__sbchain_stats(const nay_sbchain *chain, nay_sbstats *stats) {
   *stats = (nay_sbstats){.size = chain->size,
                          .nlinks = chain->nlinks,
                          .options = chain->options,
@@ -452,7 +452,7 @@ void nay_sbchain_stats(const nay_sbchain *chain, nay_sbstats *stats) {
   }
 }
 
-nay_status nay_sbchain_link(const nay_sbchain *chain, uint64_t i, nay_sblink *link) {
+nay_status nay__sbchain_link(const nay_sbchain *chain, uint64_t i, nay_sblink *link) {
   if (i >= chain->nlinks) return NAY_EINVAL;
   const sblink *l = &chain->links[i];
   *link = (nay_sblink){.entries = l->entries,

@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "base/bits.h"
 #include "base/compiler.h"
-#include "nay_redis.h"
+#include "redis/redis.h"
 
 /* A probe reads the first four fields of a link and nothing else. */
 typedef struct sblink {

@@ -115,8 +115,9 @@ static const char *sb_bad_head(uint64_t options, uint64_t growth) {
 
 /* ---- assembling ---- */
 
-nay_status nay_sbchain_begin(uint64_t size, uint64_t options, uint64_t growth,
-                             const nay_zallocator *allocator, nay_diag *diag, nay_sbchain **chain) {
+nay_status nay__sbchain_begin(uint64_t size, uint64_t options, uint64_t growth,
+                              const nay_zallocator *allocator, nay_diag *diag,
+                              nay_sbchain **chain) {
   const char *why = sb_bad_head(options, growth);
   if (why != NULL) return nay__fail(diag, NAY_ECORRUPT, why, 0);
   NAY_TRY(nay__sbchain_alloc(allocator, chain));
@@ -126,15 +127,15 @@ nay_status nay_sbchain_begin(uint64_t size, uint64_t options, uint64_t growth,
   return NAY_OK;
 }
 
-nay_status nay_sbchain_take(nay_sbchain *chain, const nay_sblink *link, void *bytes,
-                            nay_diag *diag) {
+nay_status nay__sbchain_take(nay_sbchain *chain, const nay_sblink *link, void *bytes,
+                             nay_diag *diag) {
   sblink made;
   NAY_TRY(sb_check_link(link, chain->options, diag, &made));
   made.bytes = bytes;
   return nay__sbchain_push(chain, &made);
 }
 
-nay_status nay_sbchain_finish(nay_sbchain *chain, nay_diag *diag) {
+nay_status nay__sbchain_finish(nay_sbchain *chain, nay_diag *diag) {
   if (chain->nlinks == 0) return nay__fail(diag, NAY_ECORRUPT, "a chain without links", 0);
   uint64_t rest = chain->size;
   for (uint32_t i = 0; i < chain->nlinks; i++) {
@@ -147,7 +148,7 @@ nay_status nay_sbchain_finish(nay_sbchain *chain, nay_diag *diag) {
 
 /* ---- headers ---- */
 
-size_t nay_sbchain_header_size(const nay_sbchain *chain) {
+size_t nay__sbchain_header_size(const nay_sbchain *chain) {
   return NAY_SB_HEAD + NAY_SB_ROW * (size_t)chain->nlinks;
 }
 
@@ -173,9 +174,9 @@ static nay_sblink sb_decode_row(const uint8_t *row) {
                       .n2 = row[52]};
 }
 
-nay_status nay_sbchain_encode_header(const nay_sbchain *chain, void *dst, size_t cap,
-                                     size_t *written) {
-  size_t len = nay_sbchain_header_size(chain);
+nay_status nay__sbchain_encode_header(const nay_sbchain *chain, void *dst, size_t cap,
+                                      size_t *written) {
+  size_t len = nay__sbchain_header_size(chain);
   if (cap < len) return NAY_EBUFFER;
   uint8_t *p = dst;
   nay__store64le(p, chain->size);
@@ -210,11 +211,12 @@ static nay_status sb_push_rows(nay_sbchain *chain, const uint8_t *p, size_t nlin
     NAY_TRY(sb_check_link(&row, chain->options, diag, &link));
     NAY_TRY(nay__sbchain_push_zero(chain, &link));
   }
-  return nay_sbchain_finish(chain, diag);
+  return nay__sbchain_finish(chain, diag);
 }
 
-nay_status nay_sbchain_decode_header(const void *bytes, size_t len, const nay_zallocator *allocator,
-                                     nay_diag *diag, nay_sbchain **chain) {
+nay_status nay__sbchain_decode_header(const void *bytes, size_t len,
+                                      const nay_zallocator *allocator, nay_diag *diag,
+                                      nay_sbchain **chain) {
   const uint8_t *p = bytes;
   if (len < NAY_SB_HEAD) return nay__fail(diag, NAY_ECORRUPT, "the header is cut short", len);
   size_t nlinks = nay__load32le(p + 8);
@@ -223,11 +225,11 @@ nay_status nay_sbchain_decode_header(const void *bytes, size_t len, const nay_za
   }
   NAY_TRY(sb_check_rows(p, nlinks, diag));
   nay_sbchain *made;
-  NAY_TRY(nay_sbchain_begin(nay__load64le(p), nay__load32le(p + 12), nay__load32le(p + 16),
-                            allocator, diag, &made));
+  NAY_TRY(nay__sbchain_begin(nay__load64le(p), nay__load32le(p + 12), nay__load32le(p + 16),
+                             allocator, diag, &made));
   nay_status status = sb_push_rows(made, p, nlinks, diag);
   if (status != NAY_OK) {
-    nay_sbchain_free(made);
+    nay__sbchain_free(made);
     return status;
   }
   *chain = made;
@@ -241,7 +243,7 @@ void nay__sb_read_row(const uint8_t *row, sblink *link) {
   *link = sb_of_row(&given);
 }
 
-/* Options, growth, and sizes that add up: as nay_sbchain_begin and _finish, without a chain. */
+/* Options, growth, and sizes that add up: as nay__sbchain_begin and _finish, without a chain. */
 static nay_status sb_check_head(const uint8_t *p, nay_diag *diag) {
   uint32_t nlinks = nay__load32le(p + 8);
   const char *why = sb_bad_head(nay__load32le(p + 12), nay__load32le(p + 16));
@@ -289,8 +291,8 @@ static const sblink *sb_find(const nay_sbchain *chain, uint64_t *offset) {
   return NULL;
 }
 
-bool nay_sbchain_chunk(const nay_sbchain *chain, uint64_t offset, size_t max, const uint8_t **bytes,
-                       size_t *len) {
+bool nay__sbchain_chunk(const nay_sbchain *chain, uint64_t offset, size_t max,
+                        const uint8_t **bytes, size_t *len) {
   const sblink *link = sb_find(chain, &offset);
   if (link == NULL) return false;
   *bytes = link->bytes + offset;
@@ -298,8 +300,8 @@ bool nay_sbchain_chunk(const nay_sbchain *chain, uint64_t offset, size_t max, co
   return true;
 }
 
-nay_status nay_sbchain_load_chunk(nay_sbchain *chain, uint64_t offset, const void *bytes,
-                                  size_t len) {
+nay_status nay__sbchain_load_chunk(nay_sbchain *chain, uint64_t offset, const void *bytes,
+                                   size_t len) {
   const sblink *link = sb_find(chain, &offset);
   if (link == NULL) return NAY_EINVAL;
   if (len > link->nbytes - offset) return NAY_EBUFFER;

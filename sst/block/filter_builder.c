@@ -90,7 +90,7 @@ static nay_status filter_builder_by_policy(nay_filter_builder *b, nay_buffer *ou
   size_t *lens, len = 0;
   uint8_t *filter = NULL;
   NAY_TRY(filter_builder_pointers(b, a, &keys, &lens));
-  nay_status status = b->policy->create(b->policy, keys, lens, b->n, a, &filter, &len);
+  nay_status status = b->policy->create(b->policy->ctx, keys, lens, b->n, a, &filter, &len);
   if (status != NAY_OK) return nay__fail(diag, status, "the policy cannot make a filter", 0);
   status = nay__buffer_append(out, filter, len, a);
   nay__free(a, filter, len);

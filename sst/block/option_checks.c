@@ -6,13 +6,18 @@
 
 #define SST_MAX_POLICY_NAME 200u
 
+/* Whether the policy has a call of one of libnay's, which hash the bytes of keys. */
+static bool policy_is_of_libnay(const nay_policy *p) {
+  nay_policy leveldb = {.size = sizeof leveldb}, small = {.size = sizeof small};
+  if (nay_policy_leveldb(1, &leveldb) != NAY_OK) return true;
+  if (nay_policy_small(1, &small) != NAY_OK) return true;
+  return p->create == leveldb.create || p->may_contain == leveldb.may_contain ||
+         p->create == small.create || p->may_contain == small.may_contain;
+}
+
 bool nay_sst__policy_folds(const nay_policy *p, const char *comparator) {
-  if (p == NULL || p->comparator == NULL) return false;
-  for (size_t i = 0; i < sizeof p->opaque / sizeof *p->opaque; i++) {
-    if (p->opaque[i] != 0) return false; /* one of libnay's */
-  }
-  bool hashes = p->hash != NULL || p->may_match_hash != NULL; /* could be shared between tables */
-  return !hashes && strcmp(p->comparator, comparator) == 0;
+  if (p == NULL || p->comparator == NULL || policy_is_of_libnay(p)) return false;
+  return strcmp(p->comparator, comparator) == 0;
 }
 
 nay_status nay_sst__check_lists(const nay_sst_codec *const *codecs, size_t ncodecs,
@@ -31,8 +36,8 @@ nay_status nay_sst__check_lists(const nay_sst_codec *const *codecs, size_t ncode
   for (size_t i = 0; i < npolicies; i++) {
     const nay_policy *p = policies[i];
     if (p != NULL) NAY_TRY(nay__abi_check_input(NAY_ABI_POLICY, p, diag));
-    if (p == NULL || p->name == NULL || p->may_match == NULL) {
-      return nay__fail(diag, NAY_EINVAL, "a policy is NULL, or has no name or no may_match", i);
+    if (p == NULL || p->name == NULL || p->may_contain == NULL) {
+      return nay__fail(diag, NAY_EINVAL, "a policy is NULL or has no name or no may_contain", i);
     }
   }
   return NAY_OK;
@@ -65,7 +70,7 @@ nay_status nay_sst__check_writes(const nay_sst_codec *codec, const nay_policy *p
                                  nay_diag *diag) {
   if (policy != NULL) {
     NAY_TRY(nay__abi_check_input(NAY_ABI_POLICY, policy, diag));
-    if (policy->name == NULL || policy->create == NULL || policy->may_match == NULL ||
+    if (policy->name == NULL || policy->create == NULL || policy->may_contain == NULL ||
         policy->name[0] == '\0' || strlen(policy->name) > SST_MAX_POLICY_NAME) {
       return nay__fail(diag, NAY_EINVAL,
                        "the policy has no name, a name of more than 200 bytes, or no calls", 0);

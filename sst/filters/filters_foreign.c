@@ -122,7 +122,7 @@ nay_table_filters_entry nay_sst__table_filters_at_foreign(const nay_table_filter
       .len = own->len,
       .offset = own->offset,
       .damaged = own->len != 0 && own->filter == NULL,
-      .format = own->filter != NULL ? nay_format_of(own->filter) : t->format};
+      .format = own->filter != NULL ? nay_filter_format(own->filter) : t->format};
   if (i + 1 < nay_sst__foreign_nblocks(t->foreign)) {
     nay_bytes next = nay_sst__foreign_block_at(t->foreign, (size_t)i + 1)->first;
     f.last_key = next.at;

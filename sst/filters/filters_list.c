@@ -40,10 +40,10 @@ static nay_table_filters_entry filters_in_block(const nay_table_filters *t, uint
 
 /* Returns the exact format of a filter. RocksDB has three, which its bytes tell apart. */
 static const nay_format *filters_exact_format(const nay_table_filters_entry *f) {
-  nay_view view;
+  nay_view view = {.size = sizeof view};
   bool ok = f->format != NULL &&
             nay_format_view(f->format, f->bytes, f->len, NAY_FORMAT_CERTAIN, NULL, &view) == NAY_OK;
-  return ok ? nay_format_of(nay_view_filter(&view)) : f->format;
+  return ok ? nay_filter_format(nay_view_filter(&view)) : f->format;
 }
 
 nay_status nay_table_filters_at(const nay_table_filters *t, uint64_t i,

@@ -276,6 +276,7 @@ static nay_status filters_open(const void *bytes, size_t len, const nay_foreign_
   nay_table_filters *t = nay__alloc(&a, sizeof *t);
   if (t == NULL) return nay__fail(diag, NAY_ENOMEM, "no memory for the table", 0);
   memset(t, 0, sizeof *t);
+  t->view.size = sizeof t->view;
   t->allocator = a;
   t->options = o;
   t->small.size = sizeof t->small;

@@ -51,9 +51,9 @@ static bool probe_view(probe *p, const uint8_t *bytes, const nay_view *view) {
 
 static bool probe_filter(probe *p, const uint8_t *bytes, size_t filter_len) {
   const nay_table_filters *t = p->t;
-  nay_view view;
+  nay_view view = {.size = sizeof view};
   if (t->policy != NULL) {
-    bool maybe = t->policy->may_match(t->policy, p->key, p->probe_len, bytes, filter_len);
+    bool maybe = t->policy->may_contain(t->policy->ctx, p->key, p->probe_len, bytes, filter_len);
     return probe_report(p, bytes, NULL, false, maybe);
   }
   if (t->format == NULL ||
@@ -138,7 +138,7 @@ static bool probe_partitions(probe *p) {
 
 static bool probe_prefix_block(probe *p) {
   const nay_table_filters *t = p->t;
-  nay_view view;
+  nay_view view = {.size = sizeof view};
   const uint8_t *bytes = t->bytes + t->prefix_block.at.offset;
   if (t->prefix_damaged ||
       nay_view_open(bytes, (size_t)t->prefix_block.at.size, NULL, NULL, &view) != NAY_OK) {

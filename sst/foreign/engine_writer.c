@@ -32,7 +32,7 @@ nay_status nay_sst__foreign_append_be(nay_buffer *to, uint64_t number, size_t wi
 }
 
 nay_status nay_sst__foreign_encode(nay_sst_foreign_writer *w, const nay_filter *filter) {
-  const nay_format *format = nay_format_of(filter);
+  const nay_format *format = nay_filter_format(filter);
   size_t size = nay_format_encoded_size(format, filter), len = 0;
   w->scratch.len = 0;
   NAY_TRY(nay__buffer_reserve(&w->scratch, size + 1, &w->allocator));
@@ -105,7 +105,7 @@ static nay_status foreign_writer_begin(nay_sst_foreign_writer *w, const char *pa
   if (w->layout->filter != NULL) {
     nay_params p = {sizeof p, .nkeys = o->nkeys, .bits_per_key = o->bits_per_key};
     const nay_format *format = nay_format_find(w->layout->filter);
-    NAY_TRY(nay_format_builder(format, &p, &w->allocator, diag, &w->bloom));
+    NAY_TRY(nay_format_builder_new(format, &p, &w->allocator, diag, &w->bloom));
   }
   if (sink != NULL) {
     w->sink = *sink;

@@ -43,7 +43,7 @@ static nay_status nori_new_filter(nay_sst_foreign_writer *w) {
 static bool nori_filter_has_room(const nay_sst_foreign_writer *w, const nay_foreign_entry_in *e) {
   nay_stats s = {.size = sizeof s};
   if (w->quotient == NULL || nay_filter_stats(w->quotient, &s) != NAY_OK) return true;
-  size_t len = nay_format_encoded_size(nay_format_of(w->quotient), w->quotient);
+  size_t len = nay_format_encoded_size(nay_filter_format(w->quotient), w->quotient);
   bool fits = s.nbits_set < s.nbits && len + NORI_SLOT <= NORI_MAX_FILTER;
   return fits || (s.fill < 1 && nay_filter_may_contain(w->quotient, e->key, e->len));
 }
@@ -53,7 +53,7 @@ static bool nori_filter_has_room(const nay_sst_foreign_writer *w, const nay_fore
 static size_t nori_block_size(const nay_sst_foreign_writer *w) {
   size_t size = w->block.len + w->marks.len + 4;
   if (w->quotient == NULL) return size;
-  return size + nay_format_encoded_size(nay_format_of(w->quotient), w->quotient) + 2;
+  return size + nay_format_encoded_size(nay_filter_format(w->quotient), w->quotient) + 2;
 }
 
 /* Compresses w->block into w->scratch. */

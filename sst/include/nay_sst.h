@@ -1,3 +1,4 @@
+/* Experimental: any minor version may change what is here; symbols then get another version. */
 /*
  * nay_sst.h - sorted tables: files of keys and values in order, with filters inside.
  *

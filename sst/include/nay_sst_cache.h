@@ -1,3 +1,4 @@
+/* Experimental: any minor version may change what is here; symbols then get another version. */
 /*
  * nay_sst_cache.h - caches that many tables share: of blocks, and of open tables.
  *

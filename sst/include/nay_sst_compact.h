@@ -1,3 +1,4 @@
+/* Experimental: any minor version may change what is here; symbols then get another version. */
 /*
  * nay_sst_compact.h - tables into fewer or larger ones, as an LSM tree compacts them.
  *

@@ -1,3 +1,4 @@
+/* Experimental: any minor version may change what is here; symbols then get another version. */
 /*
  * nay_sst_filters.h - the filters inside a table of LevelDB, RocksDB or nay, found and probed
  * without its data.

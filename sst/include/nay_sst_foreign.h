@@ -1,3 +1,4 @@
+/* Experimental: any minor version may change what is here; symbols then get another version. */
 /*
  * nay_sst_foreign.h - sorted tables of nori and mini-lsm, read through nay_sst.h.
  *

@@ -1,3 +1,4 @@
+/* Experimental: any minor version may change what is here; symbols then get another version. */
 /*
  * nay_sst_io.h - where the bytes of a table are: in memory, behind a descriptor, or wherever your
  * own calls read and write them.

@@ -1,3 +1,4 @@
+/* Experimental: any minor version may change what is here; symbols then get another version. */
 /*
  * nay_sst_lookup.h - one key in many tables, newest first: the read path of an LSM tree below its
  * memtable.

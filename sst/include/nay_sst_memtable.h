@@ -1,3 +1,4 @@
+/* Experimental: any minor version may change what is here; symbols then get another version. */
 /*
  * nay_sst_memtable.h - the newest entries of an LSM tree, in memory and in order: a skip list that
  * is read while it grows.

@@ -1,3 +1,4 @@
+/* Experimental: any minor version may change what is here; symbols then get another version. */
 /*
  * nay_sst_merge.h - merge operands: versions of a key that change what is below them.
  *

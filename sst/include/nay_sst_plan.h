@@ -1,3 +1,4 @@
+/* Experimental: any minor version may change what is here; symbols then get another version. */
 /*
  * nay_sst_plan.h - plans the filters of an LSM tree: how many bits per key each level gets.
  *

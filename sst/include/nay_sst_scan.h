@@ -1,3 +1,4 @@
+/* Experimental: any minor version may change what is here; symbols then get another version. */
 /*
  * nay_sst_scan.h - many tables as one: an iterator over levels of tables and sources of your own,
  * such as a memtable, in both directions.

@@ -1,3 +1,4 @@
+/* Experimental: any minor version may change what is here; symbols then get another version. */
 /*
  * nay_sst_stats.h - what a table states about its entries, and where in the file a key is: for
  * those who plan compactions.

@@ -34,7 +34,7 @@ const nay_native_filter *nay_sst__filter_full(const nay_sst *t, nay_hold **hold,
 
 static bool filter_probe_policy(const nay_sst *t, const nay_target *target, const uint8_t *bytes,
                                 size_t len) {
-  return t->policy->may_match(t->policy, target->user, target->len, bytes, len);
+  return t->policy->may_contain(t->policy->ctx, target->user, target->len, bytes, len);
 }
 
 /* Returns the pinned cache entry of a filter. NULL: it cannot be loaded, which is counted as a

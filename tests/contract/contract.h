@@ -109,6 +109,17 @@ static inline nay_filter *contract_filter(const nay_family *family, uint64_t n) 
   return contract_build(&p, &key_sets[3], 0, n);
 }
 
+/* A filter with the same keys that takes concurrent adds; NULL when its family takes none. */
+static inline nay_filter *concurrent_twin(const nay_filter *f) {
+  nay_params p = {.size = sizeof p};
+  nay_filter *twin;
+  if (nay_filter_params(f, &p) != NAY_OK) return NULL;
+  p.flags |= NAY_CONCURRENT;
+  if (nay_filter_new(&p, NULL, NULL, &twin) != NAY_OK) return NULL;
+  assert_ok(nay_filter_merge(twin, f, 1.0, NULL));
+  return twin;
+}
+
 static inline nay_filter *contract_new(const nay_params *p) {
   nay_filter *f;
   assert_ok(nay_filter_new(p, NULL, NULL, &f));

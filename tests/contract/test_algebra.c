@@ -26,7 +26,7 @@ static void merging_is_adding(void **state) {
     contract_add(both, RANDOM, 750 - shared, 750);
     bytes src = bytes_of(b);
     assert_ok(nay_filter_set_meta(a, "stays", 5));
-    assert_ok(nay_filter_merge(a, b, 1.0));
+    assert_ok(nay_filter_merge(a, b, 1.0, NULL));
     assert_all_maybe(a, RANDOM, 0, 1500 - shared);
     assert_unchanged(b, &src);
     size_t len;
@@ -43,7 +43,7 @@ static void merging_is_adding(void **state) {
 static void merging_with_itself_changes_nothing(void **state) {
   nay_filter *f = contract_filter(*state, 500);
   bytes before = bytes_of(f);
-  assert_ok(nay_filter_merge(f, f, 1.0));
+  assert_ok(nay_filter_merge(f, f, 1.0, NULL));
   assert_unchanged(f, &before);
   bytes_free(&before);
   nay_filter_free(f);
@@ -56,7 +56,7 @@ static void merging_takes_mapped_filters(void **state) {
   assert_ok(nay_filter_open(path, NULL, NULL, &opened));
   assert_ok(nay_filter_mmap(path, NAY_MMAP_LAZY, NULL, NULL, &mapped));
   remove(path);
-  assert_ok(nay_filter_merge(opened, mapped, 1.0));
+  assert_ok(nay_filter_merge(opened, mapped, 1.0, NULL));
   assert_all_maybe(opened, RANDOM, 0, 500);
   nay_filter_free(f);
   nay_filter_free(opened);
@@ -75,7 +75,7 @@ static void assert_merges_across(const nay_family *family, uint64_t a_bits, uint
   assert_ok(nay_filter_set_meta(a, "kept", 4));
   assert_ok(nay_filter_set_meta(c, "kept", 4));
   bytes src = bytes_of(b);
-  assert_ok(nay_filter_merge(a, b, 1.0));
+  assert_ok(nay_filter_merge(a, b, 1.0, NULL));
   assert_true(filters_equal(a, c));
   assert_unchanged(b, &src);
   bytes_free(&src);
@@ -107,7 +107,7 @@ static void folding_keeps_the_metadata_of_an_opened_file(void **state) {
   size_t len;
   for (int merge = 0; merge < 2; merge++) {
     assert_ok(nay_filter_open(path, NULL, NULL, &opened));
-    assert_ok(merge ? nay_filter_merge(opened, g, 1.0) : nay_filter_fold(opened, 3));
+    assert_ok(merge ? nay_filter_merge(opened, g, 1.0, NULL) : nay_filter_fold(opened, 3, NULL));
     assert_memory_equal(nay_filter_meta(opened, &len), "written long ago", 16);
     assert_int_equal(len, 16);
     nay_filter_free(opened);
@@ -123,7 +123,7 @@ static void merging_across_sizes_adds_the_counts(void **state) {
   nay_filter *a = contract_new(&pa), *b = contract_new(&pb);
   contract_add(a, RANDOM, 0, 500);
   contract_add(b, RANDOM, 400, 200);
-  assert_ok(nay_filter_merge(a, b, 1.0));
+  assert_ok(nay_filter_merge(a, b, 1.0, NULL));
   assert_int_equal(a->shape.nunits, b->shape.nunits);
   uint8_t key[KEY_MAX];
   for (uint64_t i = 0; i < 600; i++) {
@@ -145,18 +145,18 @@ static void merging_respects_the_rate(void **state) {
   nay_filter *a = contract_build(&p, RANDOM, 0, 1000), *b = contract_build(&p, RANDOM, 1000, 1000);
   nay_filter *roomy = contract_build(&twice, RANDOM, 0, 1000), *copy;
   bytes before = bytes_of(a), roomy_before = bytes_of(roomy);
-  assert_status(nay_filter_merge(a, b, 0.02), NAY_EFULL); /* twice the keys: about 9 % */
+  assert_status(nay_filter_merge(a, b, 0.02, NULL), NAY_EFULL); /* twice the keys: about 9 % */
   assert_unchanged(a, &before);
   if (contract_can(*state, NAY_CAN_FOLD) && stats_of(a).k == stats_of(roomy).k) {
-    assert_status(nay_filter_merge(roomy, b, 0.02), NAY_EFULL);
+    assert_status(nay_filter_merge(roomy, b, 0.02, NULL), NAY_EFULL);
     assert_unchanged(roomy, &roomy_before);
   }
-  assert_ok(nay_filter_copy(a, NULL, &copy));
-  assert_ok(nay_filter_merge(copy, b, 1.0));
+  assert_ok(nay_filter_copy(a, NULL, NULL, &copy));
+  assert_ok(nay_filter_merge(copy, b, 1.0, NULL));
   double fpr = stats_of(copy).fpr_now; /* exactly at the limit is not above it */
-  assert_status(nay_filter_merge(a, b, fpr * 0.999), NAY_EFULL);
+  assert_status(nay_filter_merge(a, b, fpr * 0.999, NULL), NAY_EFULL);
   assert_unchanged(a, &before);
-  assert_ok(nay_filter_merge(a, b, fpr));
+  assert_ok(nay_filter_merge(a, b, fpr, NULL));
   assert_true(filters_equal(a, copy));
   bytes_free(&before);
   bytes_free(&roomy_before);
@@ -185,16 +185,16 @@ static void unlike_filters_do_not_mix(void **state) {
     nay_filter *g;
     nay_overlap overlap = {.size = sizeof overlap};
     assert_ok(nay_filter_build(&unlike[i], NULL, 0, NULL, NULL, &g));
-    assert_status(nay_filter_merge(f, g, 1.0), NAY_EMISMATCH);
-    assert_status(nay_filter_overlap(f, g, &overlap), NAY_EMISMATCH);
+    assert_status(nay_filter_merge(f, g, 1.0, NULL), NAY_EMISMATCH);
+    assert_status(nay_filter_overlap(f, g, NULL, &overlap), NAY_EMISMATCH);
     if (contract_can(family, NAY_CAN_INTERSECT)) {
-      assert_status(nay_filter_intersect(f, g), NAY_EMISMATCH);
+      assert_status(nay_filter_intersect(f, g, NULL), NAY_EMISMATCH);
     }
     nay_filter_free(g);
   }
   if (other != NULL) {
     nay_filter *g = contract_filter(other, 100);
-    assert_status(nay_filter_merge(f, g, 1.0), NAY_EMISMATCH);
+    assert_status(nay_filter_merge(f, g, 1.0, NULL), NAY_EMISMATCH);
     nay_filter_free(g);
   }
   assert_unchanged(f, &before);
@@ -216,7 +216,7 @@ static void intersecting_keeps_the_common_keys(void **state) {
   nay_filter *a = contract_build(&p, RANDOM, 0, 600), *b = contract_build(&p, RANDOM, 400, 600);
   bytes src = bytes_of(b);
   assert_false(stats_of(a).derived);
-  assert_ok(nay_filter_intersect(a, b));
+  assert_ok(nay_filter_intersect(a, b, NULL));
   assert_all_maybe(a, RANDOM, 400, 200);
   for (uint64_t i = 0; i < 3000; i++) { /* and only what both have */
     assert_true(!contract_has(a, RANDOM, i) || contract_has(b, RANDOM, i));
@@ -234,7 +234,7 @@ static void derived_is_for_ever(void **state) {
   nay_filter *a = contract_new(&p), *b = contract_new(&p), *fresh = contract_new(&p), *g;
   contract_add(a, RANDOM, 0, 600);
   contract_add(b, RANDOM, 400, 600);
-  assert_ok(nay_filter_intersect(a, b));
+  assert_ok(nay_filter_intersect(a, b, NULL));
   const char *path = saved(a, "derived");
   assert_ok(nay_filter_open(path, NULL, NULL, &g));
   assert_derived(g);
@@ -243,15 +243,15 @@ static void derived_is_for_ever(void **state) {
   assert_ok(nay_filter_mmap(path, NAY_MMAP_LAZY, NULL, NULL, &g));
   assert_derived(g);
   remove(path);
-  assert_ok(nay_filter_merge(b, g, 1.0));
+  assert_ok(nay_filter_merge(b, g, 1.0, NULL));
   assert_derived(b);
   nay_filter_free(g);
-  assert_ok(nay_filter_copy(a, NULL, &g));
+  assert_ok(nay_filter_copy(a, NULL, NULL, &g));
   assert_derived(g);
   if (contract_can(*state, NAY_CAN_FOLD)) {
-    assert_ok(nay_filter_fold(g, 2));
+    assert_ok(nay_filter_fold(g, 2, NULL));
     assert_derived(g);
-    assert_ok(nay_filter_merge(fresh, g, 1.0)); /* by folding */
+    assert_ok(nay_filter_merge(fresh, g, 1.0, NULL)); /* by folding */
     assert_derived(fresh);
   }
   assert_ok(nay_filter_clear(g));
@@ -267,7 +267,7 @@ static void intersecting_needs_equal_sizes(void **state) {
   nay_filter *a = contract_new(&p), *b = contract_new(&half);
   contract_add(a, RANDOM, 0, 10);
   bytes before = bytes_of(a);
-  assert_status(nay_filter_intersect(a, b), NAY_EMISMATCH);
+  assert_status(nay_filter_intersect(a, b, NULL), NAY_EMISMATCH);
   assert_unchanged(a, &before);
   assert_false(stats_of(a).derived);
   bytes_free(&before);
@@ -287,14 +287,14 @@ static void assert_folds(const nay_family *family, uint64_t nbits) {
   unsigned divisors = 0, equal = 0;
   for (uint64_t factor = 1; factor <= nunits; factor++) {
     nay_filter *folded, *built;
-    assert_ok(nay_filter_copy(f, NULL, &folded));
+    assert_ok(nay_filter_copy(f, NULL, NULL, &folded));
     if (nunits % factor != 0) {
-      if (factor < 100) assert_status(nay_filter_fold(folded, factor), NAY_EINVAL);
+      if (factor < 100) assert_status(nay_filter_fold(folded, factor, NULL), NAY_EINVAL);
       nay_filter_free(folded);
       continue;
     }
     nay_params small = sized(family, nbits / factor);
-    assert_ok(nay_filter_fold(folded, factor));
+    assert_ok(nay_filter_fold(folded, factor, NULL));
     built = contract_new(&small);
     contract_add(built, RANDOM, 0, 400);
     assert_ok(nay_filter_set_meta(built, "m", 1));
@@ -328,8 +328,8 @@ static void impossible_folds_change_nothing(void **state) {
   contract_add(f, RANDOM, 0, 100);
   bytes before = bytes_of(f);
   const uint64_t factors[] = {0, 7, f->shape.nunits + 1, 2 * f->shape.nunits, UINT64_MAX};
-  for (size_t i = 0; i < 5; i++) assert_status(nay_filter_fold(f, factors[i]), NAY_EINVAL);
-  assert_ok(nay_filter_fold(f, 1));
+  for (size_t i = 0; i < 5; i++) assert_status(nay_filter_fold(f, factors[i], NULL), NAY_EINVAL);
+  assert_ok(nay_filter_fold(f, 1, NULL));
   assert_unchanged(f, &before);
   bytes_free(&before);
   nay_filter_free(f);
@@ -346,10 +346,10 @@ static void the_fold_factor_keeps_the_rate(void **state) {
     assert_ok(nay_filter_fold_factor(f, limits[i], &factor));
     assert_true(factor > 1 && f->shape.nunits % factor == 0);
     for (next = factor + 1; f->shape.nunits % next != 0;) next++;
-    assert_ok(nay_filter_copy(f, NULL, &copy));
-    assert_ok(nay_filter_fold(copy, next));
+    assert_ok(nay_filter_copy(f, NULL, NULL, &copy));
+    assert_ok(nay_filter_fold(copy, next, NULL));
     assert_true(stats_of(copy).fpr_now > limits[i]);
-    assert_ok(nay_filter_fold(f, factor));
+    assert_ok(nay_filter_fold(f, factor, NULL));
     assert_true(stats_of(f).fpr_now <= limits[i]);
     assert_all_maybe(f, RANDOM, 0, 1000);
     assert_ok(nay_filter_fold_factor(f, limits[i], &factor)); /* nothing is left to fold */
@@ -365,13 +365,13 @@ static void folding_keeps_the_keys(void **state) {
   nay_filter *f = contract_new(&p);
   contract_add(f, RANDOM, 0, 1000);
   bytes before = bytes_of(f);
-  assert_status(nay_filter_fold(f, 0), NAY_EINVAL);
-  assert_status(nay_filter_fold(f, UINT64_MAX), NAY_EINVAL);
+  assert_status(nay_filter_fold(f, 0, NULL), NAY_EINVAL);
+  assert_status(nay_filter_fold(f, UINT64_MAX, NULL), NAY_EINVAL);
   assert_unchanged(f, &before);
   uint64_t factor = 0;
   assert_ok(nay_filter_fold_factor(f, 0.02, &factor));
   assert_true(factor > 1);
-  assert_ok(nay_filter_fold(f, factor));
+  assert_ok(nay_filter_fold(f, factor, NULL));
   assert_true(stats_of(f).fpr_now <= 0.02 && nay_filter_encoded_size(f) < before.len);
   assert_all_maybe(f, RANDOM, 0, 1000);
   bytes_free(&before);
@@ -395,7 +395,7 @@ static void the_plan_makes_room_to_fold(void **state) {
       assert_true(by != 2 || plan.nbytes <= p.nbytes);
       nay_filter *f = contract_new(&p);
       assert_int_equal(f->shape.nunits % folds[i], 0);
-      assert_ok(nay_filter_fold(f, folds[i]));
+      assert_ok(nay_filter_fold(f, folds[i], NULL));
       nay_filter_free(f);
     }
   }

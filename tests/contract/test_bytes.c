@@ -149,7 +149,7 @@ static void a_view_works_at_any_address(void **state) {
   bytes b = bytes_of(f);
   uint8_t *room = malloc(b.len + 8);
   for (size_t shift = 0; shift < 8; shift++) {
-    nay_view view;
+    nay_view view = {.size = sizeof view};
     memcpy(room + shift, b.at, b.len);
     unsigned long before = allocations;
     assert_ok(nay_view_open(room + shift, b.len, NULL, NULL, &view));
@@ -172,9 +172,9 @@ static void a_view_works_at_any_address(void **state) {
 static void a_copy_of_a_view_is_free_of_it(void **state) {
   nay_filter *f = contract_filter(*state, 300), *copy;
   bytes b = bytes_of(f);
-  nay_view view;
+  nay_view view = {.size = sizeof view};
   assert_ok(nay_view_open(b.at, b.len, NULL, NULL, &view));
-  assert_ok(nay_filter_copy(nay_view_filter(&view), NULL, &copy));
+  assert_ok(nay_filter_copy(nay_view_filter(&view), NULL, NULL, &copy));
   memset(&view, 0, sizeof view);
   memset(b.at, 0, b.len);
   assert_true(filters_equal(f, copy));
@@ -192,7 +192,7 @@ static void a_copy_is_independent(void **state) {
   nay_filter *f = contract_new(&p), *copy;
   contract_add(f, RANDOM, 0, 200);
   assert_ok(nay_filter_set_meta(f, "first", 5));
-  assert_ok(nay_filter_copy(f, NULL, &copy));
+  assert_ok(nay_filter_copy(f, NULL, NULL, &copy));
   assert_true(filters_equal(f, copy));
   bytes before = bytes_of(f);
   contract_add(copy, RANDOM, 200, 200);
@@ -302,7 +302,7 @@ static void keyed_views_take_the_key(void **state) {
   nay_params p = contract_keyed(*state, 500);
   nay_filter *f = contract_build(&p, RANDOM, 0, 500);
   bytes b = bytes_of(f);
-  nay_view view;
+  nay_view view = {.size = sizeof view};
   nay_diag diag = {.what = NULL};
   assert_ok(nay_view_open(b.at, b.len, NULL, NULL, &view));
   assert_true(stats_of(nay_view_filter(&view)).locked);
@@ -328,7 +328,7 @@ static void a_stored_key_opens_the_file(void **state) {
   assert_true(stats_of(g).stores_key);
   assert_same_answers(f, g, RANDOM, 1000);
   assert_unchanged(g, &b);
-  assert_ok(nay_filter_copy(g, NULL, &copy));
+  assert_ok(nay_filter_copy(g, NULL, NULL, &copy));
   assert_unchanged(copy, &b);
   bytes_free(&b);
   nay_filter_free(f);

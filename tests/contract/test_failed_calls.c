@@ -140,8 +140,8 @@ static void run_merge(program *p) {
   }
   bytes before = bytes_of(p->filter);
   double most = rng_below(&p->r, 2) == 0 ? 1.0 : 0.001;
-  nay_status status = nay_filter_merge(p->filter, g, most);
-  if (status == NAY_OK) assert_ok(nay_filter_merge(p->replica, g, most));
+  nay_status status = nay_filter_merge(p->filter, g, most, NULL);
+  if (status == NAY_OK) assert_ok(nay_filter_merge(p->replica, g, most, NULL));
   program_compare(p, status, &before);
   bytes_free(&before);
   nay_filter_free(g);
@@ -152,8 +152,8 @@ static void run_other(program *p) {
   nay_status status = NAY_OK;
   switch (rng_below(&p->r, 4)) {
     case 0: status = nay_filter_add(p->filter, NULL, 1, NULL); break;
-    case 1: status = nay_filter_fold(p->filter, 7); break;
-    case 2: status = nay_filter_intersect(p->filter, NULL); break;
+    case 1: status = nay_filter_fold(p->filter, 7, NULL); break;
+    case 2: status = nay_filter_intersect(p->filter, NULL, NULL); break;
     default:
       if (rng_below(&p->r, 20) == 0) {
         status = nay_filter_clear(p->filter);
@@ -165,7 +165,7 @@ static void run_other(program *p) {
   if (status != NAY_OK) {
     program_compare(p, status, &before);
   } else if (!filters_equal(p->filter, p->replica)) {
-    assert_ok(nay_filter_fold(p->replica, 7));
+    assert_ok(nay_filter_fold(p->replica, 7, NULL));
     assert_true(filters_equal(p->filter, p->replica));
   }
   bytes_free(&before);
@@ -219,7 +219,7 @@ static void failures_leave_no_trace(void **state) {
   assert_true(failed > 100 && (cut > 10 || !contract_can(*state, NAY_CAN_GROW)));
 }
 
-/* Batches of keys and packed keys tell as much as those of hashes: the same adds, the same number.
+/* Batches of keys and columns tell as much as those of hashes: the same adds, the same number.
  */
 static void batches_tell_what_they_took(void **state) {
   enum { N = 150 };
@@ -232,6 +232,7 @@ static void batches_tell_what_they_took(void **state) {
     keys[i] = text + offsets[i];
     lens[i] = 8;
   }
+  nay_column column = column_of(text, offsets, N);
   for (long at = -1; at < 12; at++) {
     flaky heap[2] = {{.fail_at = -1}, {.fail_at = -1}};
     nay_filter *f[2], *single;
@@ -244,8 +245,8 @@ static void batches_tell_what_they_took(void **state) {
       flaky_arm(&heap[i], at, true);
     }
     nay_status many = nay_filter_add_many(f[0], keys, lens, N, NULL, &taken[0]);
-    nay_status packed = nay_filter_add_packed(f[1], text, offsets, N, NULL, &taken[1]);
-    assert_int_equal(many, packed);
+    nay_status in_column = nay_filter_add_column(f[1], &column, N, NULL, &taken[1]);
+    assert_int_equal(many, in_column);
     assert_int_equal(taken[0], taken[1]);
     assert_true(many == NAY_OK ? taken[0] == N : taken[0] < N);
     single = contract_new(&p);

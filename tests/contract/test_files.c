@@ -84,9 +84,9 @@ static void assert_refuses_writes(nay_filter *f, const nay_filter *other) {
   assert_status(nay_filter_remove_hash(f, contract_hash(1)), NAY_ENOTSUP);
   assert_status(nay_filter_advance(f, 1), NAY_ENOTSUP);
   assert_status(nay_filter_clear(f), NAY_ENOTSUP);
-  assert_status(nay_filter_merge(f, other, 1.0), NAY_ENOTSUP);
-  assert_status(nay_filter_intersect(f, other), NAY_ENOTSUP);
-  assert_status(nay_filter_fold(f, 1), NAY_ENOTSUP);
+  assert_status(nay_filter_merge(f, other, 1.0, NULL), NAY_ENOTSUP);
+  assert_status(nay_filter_intersect(f, other, NULL), NAY_ENOTSUP);
+  assert_status(nay_filter_fold(f, 1, NULL), NAY_ENOTSUP);
   assert_unchanged(f, &before);
   bytes_free(&before);
 }
@@ -99,7 +99,7 @@ static void mapped_filters_refuse_writes(void **state) {
   remove(path);
   assert_refuses_writes(mapped, f);
   assert_refuses_writes(lazy, f);
-  assert_ok(nay_filter_copy(lazy, NULL, &copy)); /* a copy takes them */
+  assert_ok(nay_filter_copy(lazy, NULL, NULL, &copy)); /* a copy takes them */
   assert_false(stats_of(copy).read_only);
   if (contract_can(*state, NAY_CAN_ADD)) contract_add(copy, RANDOM, 1000, 10);
   nay_filter_free(f);
@@ -170,7 +170,7 @@ static void damage_is_a_maybe_when_lazy(void **state) {
   char other[TEMP_MAX];
   assert_status(nay_filter_may_contain_hash_many(lazy, lo, NULL, 2, bitmap), NAY_ECORRUPT);
   assert_status(nay_filter_stats(lazy, &stats), NAY_ECORRUPT);
-  assert_status(nay_filter_copy(lazy, NULL, &copy), NAY_ECORRUPT);
+  assert_status(nay_filter_copy(lazy, NULL, NULL, &copy), NAY_ECORRUPT);
   assert_status(nay_filter_save(lazy, temp_path(other, "damaged-again"), NULL), NAY_ECORRUPT);
   assert_null(copy);
   remove(path);

@@ -172,7 +172,7 @@ static void builder_new_survives(void **state) {
 
 static nay_status try_copy(attempt *a) {
   a->diag = NULL;
-  return nay_filter_copy(a->other, &a->allocator, &a->made);
+  return nay_filter_copy(a->other, &a->allocator, NULL, &a->made);
 }
 
 static nay_status try_decode(attempt *a) {
@@ -212,8 +212,10 @@ static void copies_and_files_survive(void **state) {
 
 /* ---- changing ---- */
 
-static nay_status try_merge(attempt *a) { return nay_filter_merge(a->subject, a->other, 1.0); }
-static nay_status try_fold(attempt *a) { return nay_filter_fold(a->subject, 3); }
+static nay_status try_merge(attempt *a) {
+  return nay_filter_merge(a->subject, a->other, 1.0, NULL);
+}
+static nay_status try_fold(attempt *a) { return nay_filter_fold(a->subject, 3, NULL); }
 static nay_status try_set_meta(attempt *a) { return nay_filter_set_meta(a->subject, "12345", 5); }
 
 /* A fresh subject of 60 blocks from a file: its metadata lies inside the payload's memory. */

@@ -27,17 +27,17 @@ static void a_range_is_a_part_of_the_file(void **state) {
     for (size_t at = 0; at < b.len; at += step) {
       size_t len = b.len - at < lens[i] ? b.len - at : lens[i];
       memset(piece, 0xee, b.len);
-      assert_ok(nay_filter_encode_range(f, at, piece, len));
+      assert_ok(nay__filter_encode_range(f, at, piece, len));
       assert_memory_equal(piece, b.at + at, len);
       if (len < b.len) assert_int_equal(piece[len], 0xee);
     }
   }
-  assert_ok(nay_filter_encode_range(f, b.len, NULL, 0));
-  assert_status(nay_filter_encode_range(f, b.len, piece, 1), NAY_EINVAL);
-  assert_status(nay_filter_encode_range(f, UINT64_MAX, piece, 1), NAY_EINVAL);
-  assert_status(nay_filter_encode_range(f, 1, piece, b.len), NAY_EINVAL);
-  assert_status(nay_filter_encode_range(f, 0, NULL, 1), NAY_EINVAL);
-  assert_status(nay_filter_encode_range(NULL, 0, piece, 1), NAY_EINVAL);
+  assert_ok(nay__filter_encode_range(f, b.len, NULL, 0));
+  assert_status(nay__filter_encode_range(f, b.len, piece, 1), NAY_EINVAL);
+  assert_status(nay__filter_encode_range(f, UINT64_MAX, piece, 1), NAY_EINVAL);
+  assert_status(nay__filter_encode_range(f, 1, piece, b.len), NAY_EINVAL);
+  assert_status(nay__filter_encode_range(f, 0, NULL, 1), NAY_EINVAL);
+  assert_status(nay__filter_encode_range(NULL, 0, piece, 1), NAY_EINVAL);
   free(piece);
   bytes_free(&b);
   nay_filter_free(f);
@@ -47,7 +47,7 @@ static void a_range_is_a_part_of_the_file(void **state) {
 
 static void feed(nay_decoder *d, const bytes *b, size_t from, size_t to, size_t step) {
   for (size_t at = from; at < to; at += step) {
-    assert_ok(nay_decoder_add(d, b->at + at, to - at < step ? to - at : step, NULL));
+    assert_ok(nay__decoder_add(d, b->at + at, to - at < step ? to - at : step, NULL));
   }
 }
 
@@ -58,18 +58,18 @@ static void pieces_of_any_length_make_the_filter(void **state) {
   flaky heap = {.fail_at = -1};
   nay_allocator a = flaky_allocator(&heap);
   nay_decoder *d;
-  assert_ok(nay_decoder_new(&a, &d));
+  assert_ok(nay__decoder_new(&a, &d));
   for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
     nay_filter *g;
     feed(d, &b, 0, b.len, steps[i]); /* the decoder is used again each time */
-    assert_ok(nay_decoder_finish(d, NULL, &g));
+    assert_ok(nay__decoder_finish(d, NULL, &g));
     assert_true(filters_equal(f, g));
     assert_false(stats_of(g).read_only || stats_of(g).locked);
     if (contract_can(*state, NAY_CAN_ADD)) contract_add(g, RANDOM, 60000, 10);
     nay_filter_free(g);
   }
-  nay_decoder_free(d);
-  nay_decoder_free(NULL);
+  nay__decoder_free(d);
+  nay__decoder_free(NULL);
   assert_true(flaky_is_clean(&heap));
   bytes_free(&b);
   nay_filter_free(f);
@@ -82,33 +82,33 @@ static void what_is_missing_or_wrong_can_be_sent_again(void **state) {
   nay_diag diag;
   size_t len;
   uint64_t total;
-  assert_ok(nay_decoder_new(NULL, &d));
-  assert_status(nay_decoder_finish(d, &diag, &g), NAY_ECORRUPT);
+  assert_ok(nay__decoder_new(NULL, &d));
+  assert_status(nay__decoder_finish(d, &diag, &g), NAY_ECORRUPT);
   assert_status(
-      nay_decoder_add(d, "#!/bin/sh, and what else belongs to a script of 64 bytes or more", 64,
-                      &diag),
+      nay__decoder_add(d, "#!/bin/sh, and what else belongs to a script of 64 bytes or more", 64,
+                       &diag),
       NAY_EFORMAT);
   feed(d, &b, 0, 63, 63);
-  nay_decoder_bytes(d, &len, &total);
+  nay__decoder_bytes(d, &len, &total);
   assert_true(len == 63 && total == 0);
   feed(d, &b, 63, b.len - 1, b.len);
-  assert_memory_equal(nay_decoder_bytes(d, &len, &total), b.at, b.len - 1);
+  assert_memory_equal(nay__decoder_bytes(d, &len, &total), b.at, b.len - 1);
   assert_true(len == b.len - 1 && total == b.len);
-  assert_status(nay_decoder_finish(d, &diag, &g), NAY_ECORRUPT);
-  assert_status(nay_decoder_add(d, b.at, 2, &diag), NAY_ECORRUPT); /* one byte too many */
+  assert_status(nay__decoder_finish(d, &diag, &g), NAY_ECORRUPT);
+  assert_status(nay__decoder_add(d, b.at, 2, &diag), NAY_ECORRUPT); /* one byte too many */
   uint8_t wrong = (uint8_t)(b.at[b.len - 1] ^ 1);
-  assert_ok(nay_decoder_add(d, &wrong, 1, NULL));
-  assert_status(nay_decoder_finish(d, &diag, &g), NAY_ECORRUPT);
+  assert_ok(nay__decoder_add(d, &wrong, 1, NULL));
+  assert_status(nay__decoder_finish(d, &diag, &g), NAY_ECORRUPT);
   assert_ptr_equal(g, untouched);
-  assert_ok(nay_decoder_truncate(d, b.len - 1));
-  assert_status(nay_decoder_truncate(d, b.len), NAY_EINVAL);
-  assert_ok(nay_decoder_add(d, b.at + b.len - 1, 1, NULL));
-  assert_ok(nay_decoder_truncate(d, 10)); /* into the header */
+  assert_ok(nay__decoder_truncate(d, b.len - 1));
+  assert_status(nay__decoder_truncate(d, b.len), NAY_EINVAL);
+  assert_ok(nay__decoder_add(d, b.at + b.len - 1, 1, NULL));
+  assert_ok(nay__decoder_truncate(d, 10)); /* into the header */
   feed(d, &b, 10, b.len, 1000);
-  assert_ok(nay_decoder_finish(d, NULL, &g));
+  assert_ok(nay__decoder_finish(d, NULL, &g));
   assert_true(filters_equal(f, g));
   nay_filter_free(g);
-  nay_decoder_free(d);
+  nay__decoder_free(d);
   bytes_free(&b);
   nay_filter_free(f);
 }
@@ -123,19 +123,19 @@ static void a_decoder_survives_want_of_memory(void **state) {
     nay_decoder *d = NULL;
     nay_filter *g = NULL;
     nay_diag diag;
-    if (nay_decoder_new(&a, &d) != NAY_OK) assert_ok(nay_decoder_new(&a, &d));
+    if (nay__decoder_new(&a, &d) != NAY_OK) assert_ok(nay__decoder_new(&a, &d));
     for (size_t i = 0; i < 2; i++) {
       size_t from = i * 40, to = i == 0 ? 40 : b.len;
-      nay_status status = nay_decoder_add(d, b.at + from, to - from, &diag);
+      nay_status status = nay__decoder_add(d, b.at + from, to - from, &diag);
       if (status != NAY_OK) {
         assert_status(status, NAY_ENOMEM);
-        assert_ok(nay_decoder_add(d, b.at + from, to - from, &diag));
+        assert_ok(nay__decoder_add(d, b.at + from, to - from, &diag));
       }
     }
-    if (nay_decoder_finish(d, &diag, &g) != NAY_OK) assert_ok(nay_decoder_finish(d, &diag, &g));
+    if (nay__decoder_finish(d, &diag, &g) != NAY_OK) assert_ok(nay__decoder_finish(d, &diag, &g));
     assert_true(filters_equal(f, g));
     nay_filter_free(g);
-    nay_decoder_free(d);
+    nay__decoder_free(d);
     assert_true(flaky_is_clean(&heap));
   }
   bytes_free(&b);
@@ -194,7 +194,7 @@ static void twins_merge(void **state) {
   assert_ok(nay_filter_params(f, &copy));
   nay_filter *g = contract_new(&copy);
   contract_add(g, RANDOM, 0, 500);
-  assert_ok(nay_filter_merge(f, g, 1));
+  assert_ok(nay_filter_merge(f, g, 1, NULL));
   assert_all_maybe(f, RANDOM, 0, 500);
   nay_filter_free(f);
   nay_filter_free(g);
@@ -251,7 +251,7 @@ static void a_moved_filter_is_the_same(void **state) {
     flaky heap = {.fail_at = -1};
     nay_allocator a = flaky_allocator(&heap);
     nay_filter *made = keyed_filter(*state, 3000), *f;
-    assert_ok(nay_filter_copy(made, &a, &f));
+    assert_ok(nay_filter_copy(made, &a, NULL, &f));
     bytes b = bytes_of(f);
     assert_true(nay_filter_nbytes(f) == heap.live);
     mover m = {&heap, 0, stays};
@@ -260,7 +260,7 @@ static void a_moved_filter_is_the_same(void **state) {
       m.moves = 0;
       nay_allocator odd = flaky_allocator(&heap);
       spacer = odd.alloc(odd.ctx, 16 + i * 16);
-      f = nay_filter_move(f, move_block, &m);
+      f = nay__filter_move(f, move_block, &m);
       odd.free(odd.ctx, spacer, 16 + i * 16);
       assert_unchanged(f, &b);
       assert_same_answers(made, f, RANDOM, 300);
@@ -272,7 +272,7 @@ static void a_moved_filter_is_the_same(void **state) {
     bytes_free(&b);
     nay_filter_free(made);
   }
-  assert_null(nay_filter_move(NULL, move_block, NULL));
+  assert_null(nay__filter_move(NULL, move_block, NULL));
   assert_int_equal(nay_filter_nbytes(NULL), 0);
 }
 
@@ -284,11 +284,11 @@ static void a_moved_file_keeps_its_metadata(void **state) {
   nay_allocator a = flaky_allocator(&heap);
   mover m = {&heap, 0, 0};
   nay_decoder *d;
-  assert_ok(nay_decoder_new(&a, &d));
+  assert_ok(nay__decoder_new(&a, &d));
   feed(d, &b, 0, b.len, b.len);
-  assert_ok(nay_decoder_finish(d, NULL, &f));
-  nay_decoder_free(d);
-  f = nay_filter_move(f, move_block, &m);
+  assert_ok(nay__decoder_finish(d, NULL, &f));
+  nay__decoder_free(d);
+  f = nay__filter_move(f, move_block, &m);
   size_t len;
   assert_memory_equal(nay_filter_meta(f, &len), "metadata", 8);
   assert_int_equal(len, 8);
@@ -318,7 +318,7 @@ static void zeroed_memory_makes_the_same_filter(void **state) {
   p.flags = NAY_ZEROED;
   assert_ok(nay_filter_new(&p, &zero, NULL, &f));
   assert_ok(nay_filter_new(&p, NULL, NULL, &by_default));
-  assert_ok(nay_filter_copy(f, &other, &copy));
+  assert_ok(nay_filter_copy(f, &other, NULL, &copy));
   nay_filter *all[] = {plain, f, by_default, copy};
   for (size_t i = 0; i < 4; i++) {
     contract_add(all[i], RANDOM, 0, n);

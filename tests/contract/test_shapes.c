@@ -85,8 +85,9 @@ static void ask(const nay_filter *f, questions *q) {
   assert_agrees(q, q->other, "many");
   assert_ok(nay_filter_may_contain_hash_many(f, q->lo, NULL, q->n, q->other));
   assert_agrees(q, q->other, "hash_many");
-  assert_ok(nay_filter_may_contain_packed(f, q->bytes, q->offsets, q->n, q->other));
-  assert_agrees(q, q->other, "packed");
+  nay_column column = column_of(q->bytes, q->offsets, q->n);
+  assert_ok(nay_filter_may_contain_column(f, &column, q->n, q->other));
+  assert_agrees(q, q->other, "column");
 }
 
 static size_t count_maybes(const questions *q) {
@@ -181,15 +182,17 @@ static void assert_adds(subject *s, nay_filter *f, const char *form) {
 
 static void form_copied(subject *s, const nay_filter *f) {
   nay_filter *copy;
-  assert_ok(nay_filter_copy(f, NULL, &copy));
+  assert_ok(nay_filter_copy(f, NULL, NULL, &copy));
   assert_answers(s, copy, "copied");
-  if (nay_filter_make_concurrent(copy) == NAY_OK) assert_answers(s, copy, "made concurrent");
+  nay_filter_free(copy);
+  copy = concurrent_twin(f);
+  if (copy != NULL) assert_answers(s, copy, "concurrent");
   nay_filter_free(copy);
 }
 
 static void move_and_ask(subject *s, nay_filter *f, moving *heap, const char *form) {
   for (unsigned i = 0; i < 3; i++) { /* each time to another alignment */
-    f = nay_filter_move(f, moving_move, heap);
+    f = nay__filter_move(f, moving_move, heap);
     assert_answers(s, f, form);
   }
   assert_true(heap->moved >= 6); /* payload and handle */
@@ -203,7 +206,7 @@ static void form_moved(subject *s, const nay_filter *f, const bytes *b) {
   nay_allocator a = {.alloc = moving_alloc, .free = moving_free, .ctx = &heap},
                 o = {.alloc = moving_alloc, .free = moving_free, .ctx = &other};
   nay_filter *g;
-  assert_ok(nay_filter_copy(f, &a, &g));
+  assert_ok(nay_filter_copy(f, &a, NULL, &g));
   move_and_ask(s, g, &heap, "moved");
   assert_ok(nay_filter_decode(b->at, b->len, &o, NULL, &g));
   unlock(s, g);
@@ -217,13 +220,13 @@ static void form_decoded(subject *s, const bytes *b) {
   unlock(s, f);
   assert_answers(s, f, "decoded");
   nay_filter_free(f);
-  assert_ok(nay_decoder_new(NULL, &d));
+  assert_ok(nay__decoder_new(NULL, &d));
   for (size_t at = 0, piece = 1; at < b->len; at += piece, piece = piece * 3 + 1) {
     if (piece > b->len - at) piece = b->len - at;
-    assert_ok(nay_decoder_add(d, b->at + at, piece, NULL));
+    assert_ok(nay__decoder_add(d, b->at + at, piece, NULL));
   }
-  assert_ok(nay_decoder_finish(d, NULL, &f));
-  nay_decoder_free(d);
+  assert_ok(nay__decoder_finish(d, NULL, &f));
+  nay__decoder_free(d);
   unlock(s, f);
   assert_answers(s, f, "decoded in pieces");
   nay_filter_free(f);
@@ -237,7 +240,7 @@ static void form_mapped(subject *s, const nay_filter *f) {
   assert_ok(nay_filter_open(path, NULL, NULL, &g[0]));
   assert_ok(nay_filter_mmap(path, 0, NULL, NULL, &g[1]));
   assert_ok(nay_filter_mmap(path, NAY_MMAP_LAZY, NULL, NULL, &g[2]));
-  assert_ok(nay_filter_copy(g[2], NULL, &g[3]));
+  assert_ok(nay_filter_copy(g[2], NULL, NULL, &g[3]));
   remove(path);
   for (size_t i = 0; i < 4; i++) {
     unlock(s, g[i]);
@@ -251,7 +254,7 @@ static void form_mapped(subject *s, const nay_filter *f) {
 static void form_view(subject *s, const bytes *b) {
   uint8_t *odd = some(b->len + 1, 1);
   const uint8_t *key = s->params.hash == NAY_HASH_SIPHASH ? s->params.key : NULL;
-  nay_view view, copy;
+  nay_view view = {.size = sizeof view}, copy;
   memcpy(odd + 1, b->at, b->len);
   assert_ok(nay_view_open(odd + 1, b->len, key, NULL, &view));
   copy = view; /* a view is a value */

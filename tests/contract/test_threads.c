@@ -87,7 +87,7 @@ static void run_workers(worker *workers, size_t n) {
 
 static void readers_share_a_const_filter(void **state) {
   nay_filter *f = contract_filter(*state, NKEYS), *oracle;
-  assert_ok(nay_filter_copy(f, NULL, &oracle));
+  assert_ok(nay_filter_copy(f, NULL, NULL, &oracle));
   worker workers[NTHREADS];
   for (unsigned i = 0; i < NTHREADS; i++) {
     workers[i] = (worker){.reads = f, .oracle = oracle, .first = 0, .n = 2 * NKEYS};
@@ -103,33 +103,20 @@ static void concurrent_adds_lose_nothing(void **state) {
   nay_params p = contract_params(*state, NKEYS);
   nay_filter *serial = contract_new(&p);
   contract_add(serial, RANDOM, 0, NKEYS);
-  for (int opened = 0; opened < 2; opened++) {
-    nay_filter *f;
-    if (opened) { /* from a file, then shared */
-      nay_filter *empty = contract_new(&p);
-      const char *path = saved(empty, "threads");
-      assert_ok(nay_filter_open(path, NULL, NULL, &f));
-      assert_ok(nay_filter_make_concurrent(f));
-      remove(path);
-      nay_filter_free(empty);
-    } else {
-      p.flags = NAY_CONCURRENT;
-      f = contract_new(&p);
-      p.flags = 0;
-    }
-    worker workers[NTHREADS + 2];
-    uint64_t share = NKEYS / NTHREADS, more = share / 4;
-    for (unsigned i = 0; i < NTHREADS; i++) {
-      uint64_t first = i * share, n = i + 1 < NTHREADS ? share + more : NKEYS - first;
-      workers[i] = (worker){.adds = f, .first = first, .n = n, .in_batches = i % 2 == 1};
-    }
-    workers[NTHREADS] = (worker){.reads = f, .first = 0, .n = NKEYS};
-    workers[NTHREADS + 1] = (worker){.reads = f, .first = NKEYS / 2, .n = NKEYS};
-    run_workers(workers, NTHREADS + 2);
-    assert_all_maybe(f, RANDOM, 0, NKEYS);
-    assert_true(filters_equal(f, serial)); /* the very bytes of one thread after another */
-    nay_filter_free(f);
+  p.flags = NAY_CONCURRENT;
+  nay_filter *f = contract_new(&p);
+  worker workers[NTHREADS + 2];
+  uint64_t share = NKEYS / NTHREADS, more = share / 4;
+  for (unsigned i = 0; i < NTHREADS; i++) {
+    uint64_t first = i * share, n = i + 1 < NTHREADS ? share + more : NKEYS - first;
+    workers[i] = (worker){.adds = f, .first = first, .n = n, .in_batches = i % 2 == 1};
   }
+  workers[NTHREADS] = (worker){.reads = f, .first = 0, .n = NKEYS};
+  workers[NTHREADS + 1] = (worker){.reads = f, .first = NKEYS / 2, .n = NKEYS};
+  run_workers(workers, NTHREADS + 2);
+  assert_all_maybe(f, RANDOM, 0, NKEYS);
+  assert_true(filters_equal(f, serial)); /* the very bytes of one thread after another */
+  nay_filter_free(f);
   nay_filter_free(serial);
 }
 

@@ -40,7 +40,7 @@ static nay_filter *build(nay_kind kind, uint32_t k, double fpr, double bits_per_
 #define AGAIN(type)                                                                \
   static bool again_##type(nay_filter *filter) {                                   \
     uint8_t *bytes = NULL;                                                         \
-    nay_view view;                                                                 \
+    nay_view view = {.size = sizeof view};                                         \
     type probe;                                                                    \
     size_t maybes = 0;                                                             \
     bool ok = view_of(filter, &bytes, &view);                                      \

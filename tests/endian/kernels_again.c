@@ -1,7 +1,7 @@
 /* kernels_again.c - filters answer alike with every table of kernels: for CPUs under qemu, without
  * a test framework. TAP; tests/unit/test_kernels_families.c does the same with more sets. */
+#include "build/map_build.h"
 #include "family/fuse.h"
-#include "map_handle.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,21 +51,21 @@ static unsigned check_map(const nay_kernels *table) {
   unsigned n = 0;
   uint64_t values[NPROBES], want[64], got[64];
   for (unsigned bits = 1; bits <= 64; bits++) {
-    nay_map_params p = {.size = sizeof p, .value_bits = bits, .hash = NAY_HASH_CALLER};
-    nay_map *map;
+    nay_params p = {.size = sizeof p, .kind = NAY_MAP, .value_bits = bits, .hash = NAY_HASH_CALLER};
+    nay_filter *map;
     for (unsigned i = 0; i < N; i++) values[i] = nay_hash_mix(~hashes[i]) >> (64 - bits);
-    if (nay_map_build(&p, hashes, values, N, NULL, NULL, &map) != NAY_OK) return 1;
-    const nay_kernels *own = map->filter.kernels;
+    if (nay__map_build_arrays(&p, hashes, values, N, NULL, NULL, &map) != NAY_OK) return 1;
+    const nay_kernels *own = map->kernels;
     for (unsigned i = 0; i < NPROBES; i += 64) {
-      map->filter.kernels = &nay__kernels_scalar;
-      nay_map_get_hash_many(map, hashes + i, 64, want, NULL);
-      map->filter.kernels = table;
-      nay_map_get_hash_many(map, hashes + i, 64, got, NULL);
+      map->kernels = &nay__kernels_scalar;
+      (void)nay__map_get(map, hashes + i, 64, want);
+      map->kernels = table;
+      (void)nay__map_get(map, hashes + i, 64, got);
       n += memcmp(want, got, sizeof want) != 0;
       for (unsigned j = 0; j < 64 && i + j < N; j++) n += got[j] != values[i + j];
     }
-    map->filter.kernels = own;
-    nay_map_free(map);
+    map->kernels = own;
+    nay_filter_free(map);
   }
   return n;
 }

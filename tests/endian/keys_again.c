@@ -12,7 +12,7 @@ static bool again_values(void) {
   static const uint8_t zero[8] = {0};
   uint8_t key[4][8];
   nay_key_int(-2, key[0]);
-  nay_key_uint(UINT64_MAX - 1, key[1]);
+  nay_key_int((int64_t)(UINT64_MAX - 1), key[1]);
   nay_key_float(0.1, key[2]);
   nay_key_float(-0.0, key[3]);
   return memcmp(key[0], minus_two, 8) == 0 && memcmp(key[1], minus_two, 8) == 0 &&

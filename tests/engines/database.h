@@ -14,18 +14,18 @@ typedef struct policy_counts {
   uint64_t created, asked, nays; /* changed with atomics */
 } policy_counts;
 
-static inline nay_status counted_create(const nay_policy *self, const void *const *keys,
-                                        const size_t *lens, size_t n, const nay_allocator *a,
-                                        uint8_t **filter, size_t *len) {
-  policy_counts *c = self->state;
+static inline nay_status counted_create(void *ctx, const void *const *keys, const size_t *lens,
+                                        size_t n, const nay_allocator *a, uint8_t **filter,
+                                        size_t *len) {
+  policy_counts *c = ctx;
   __atomic_fetch_add(&c->created, 1, __ATOMIC_RELAXED);
-  return c->inner.create(&c->inner, keys, lens, n, a, filter, len);
+  return c->inner.create(c->inner.ctx, keys, lens, n, a, filter, len);
 }
 
-static inline bool counted_may_match(const nay_policy *self, const void *key, size_t key_len,
-                                     const uint8_t *filter, size_t len) {
-  policy_counts *c = self->state;
-  bool maybe = c->inner.may_match(&c->inner, key, key_len, filter, len);
+static inline bool counted_may_contain(void *ctx, const void *key, size_t key_len,
+                                       const uint8_t *filter, size_t len) {
+  policy_counts *c = ctx;
+  bool maybe = c->inner.may_contain(c->inner.ctx, key, key_len, filter, len);
   __atomic_fetch_add(&c->asked, 1, __ATOMIC_RELAXED);
   __atomic_fetch_add(&c->nays, !maybe, __ATOMIC_RELAXED);
   return maybe;
@@ -38,8 +38,8 @@ static inline leveldb_filterpolicy_t *counted_policy(nay_leveldb_mode mode, poli
   nay_policy outer = {.size = sizeof outer,
                       .name = c->inner.name,
                       .create = counted_create,
-                      .may_match = counted_may_match,
-                      .state = c};
+                      .may_contain = counted_may_contain,
+                      .ctx = c};
   return nay_leveldb_policy_of(&outer);
 }
 

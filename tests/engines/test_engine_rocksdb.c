@@ -24,7 +24,7 @@ static nay_filter *ours(const char *name, double bits, const uint8_t *const *key
   nay_params p = {sizeof p, .bits_per_key = bits};
   nay_builder *b;
   nay_filter *f;
-  assert_ok(nay_format_builder(nay_format_find(name), &p, NULL, NULL, &b));
+  assert_ok(nay_format_builder_new(nay_format_find(name), &p, NULL, NULL, &b));
   for (size_t i = 0; i < n; i++) assert_ok(nay_builder_add(b, keys[i], lens[i]));
   assert_ok(nay_builder_finish(b, NULL, &f));
   nay_builder_free(b);
@@ -34,7 +34,7 @@ static nay_filter *ours(const char *name, double bits, const uint8_t *const *key
 /* Both readers on the same bytes. */
 static void check_answers(const uint8_t *filter, size_t len, const random_set *set,
                           uint64_t *state) {
-  nay_view view;
+  nay_view view = {.size = sizeof view};
   void *reader = engine_rocksdb_open(filter, len);
   assert_non_null(reader);
   assert_ok(nay_format_view(nay_format_find("rocksdb-bloom"), filter, len, 0, NULL, &view));

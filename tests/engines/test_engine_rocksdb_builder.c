@@ -27,14 +27,14 @@ static bool fails(failure what) {
   return true;
 }
 
-nay_status __real_nay_format_builder(const nay_format *format, const nay_params *params,
+nay_status __real_nay_format_builder_new(const nay_format *format, const nay_params *params,
                                      const nay_allocator *allocator, nay_diag *diag,
                                      nay_builder **builder);
-nay_status __wrap_nay_format_builder(const nay_format *format, const nay_params *params,
+nay_status __wrap_nay_format_builder_new(const nay_format *format, const nay_params *params,
                                      const nay_allocator *allocator, nay_diag *diag,
                                      nay_builder **builder) {
   if (fails(FAIL_MAKE)) return NAY_ENOMEM;
-  return __real_nay_format_builder(format, params, allocator, diag, builder);
+  return __real_nay_format_builder_new(format, params, allocator, diag, builder);
 }
 
 nay_status __real_nay_builder_add(nay_builder *builder, const void *key, size_t len);

@@ -41,7 +41,7 @@ static void assert_filter(const char *path, double bits, bool flushed, bool comp
   nay_table_filters *t;
   nay_table_filters_info info = {.size = sizeof info};
   nay_table_filters_entry f = {.size = sizeof f};
-  nay_view view;
+  nay_view view = {.size = sizeof view};
   nay_stats stats = {.size = sizeof stats};
   assert_ok(nay_table_filters_open(file.at, file.len, NULL, NULL, NULL, &t));
   assert_ok(nay_table_filters_describe(t, &info));

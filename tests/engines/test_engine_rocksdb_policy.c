@@ -79,7 +79,7 @@ static void tables_are(rocks_db *db, nay_sst_filter layout, const char *policy, 
     nay_table_filters *t;
     nay_table_filters_info info = {.size = sizeof info};
     nay_table_filters_entry f = {.size = sizeof f};
-    nay_view view;
+    nay_view view = {.size = sizeof view};
     nay_stats stats = {.size = sizeof stats};
     assert_ok(nay_table_filters_open(file.at, file.len, NULL, NULL, NULL, &t));
     nay_table_filters_describe(t, &info);

@@ -4,8 +4,8 @@
  * of 64 items. What must hold after each: the items counted are the slots in use; what was added
  * is a maybe; a call that failed has changed nothing; a dump loads as the same chain.
  */
-#include "nay_redis_cuckoo.h"
 #include "redis/cfsub.h"
+#include "redis/redis.h"
 #include "support/exercise.h"
 
 #define MAX_SLOTS \
@@ -16,8 +16,8 @@ static uint64_t chain_check(const nay_cfchain *chain) {
   uint64_t occupied = 0, digest = 0;
   size_t len;
   const uint8_t *slots;
-  nay_cfchain_describe(chain, &h);
-  for (uint64_t i = 0; (slots = nay_cfchain_slots(chain, i, &len)) != NULL; i++) {
+  nay__cfchain_describe(chain, &h);
+  for (uint64_t i = 0; (slots = nay__cfchain_slots(chain, i, &len)) != NULL; i++) {
     occupied += nay__cf_occupied(slots, len);
     for (size_t s = 0; s < len; s++) digest = (digest ^ slots[s]) * 0x100000001b3u;
   }
@@ -29,25 +29,25 @@ static uint64_t chain_check(const nay_cfchain *chain) {
 static void chain_call(nay_cfchain *chain, uint8_t call, bool looks) {
   uint64_t hash = nay_hash_mix(call & 63), before = looks ? chain_check(chain) : 0;
   nay_cfchain_header h;
-  bool had = nay_cfchain_has(chain, hash);
-  CHECK(had == (nay_cfchain_count(chain, hash) != 0));
-  nay_cfchain_describe(chain, &h);
+  bool had = nay__cfchain_has(chain, hash);
+  CHECK(had == (nay__cfchain_count(chain, hash) != 0));
+  nay__cfchain_describe(chain, &h);
   switch (call >> 6) {
     case 0:
     case 1:
       /* a chain that would grow beyond what is fuzzed is left alone */
-      if (nay_cfchain_nbytes(chain) > MAX_SLOTS || h.expansion > 4) return;
-      if (nay_cfchain_add(chain, hash) == NAY_OK) {
-        CHECK(nay_cfchain_has(chain, hash));
+      if (nay__cfchain_nbytes(chain) > MAX_SLOTS || h.expansion > 4) return;
+      if (nay__cfchain_add(chain, hash) == NAY_OK) {
+        CHECK(nay__cfchain_has(chain, hash));
       } else {
         CHECK(!looks || chain_check(chain) == before);
       }
       break;
     case 2:
-      CHECK(nay_cfchain_remove(chain, hash) == had);
+      CHECK(nay__cfchain_remove(chain, hash) == had);
       if (!had && looks) CHECK(chain_check(chain) == before);
       break;
-    default: nay_cfchain_compact(chain); CHECK(!had || nay_cfchain_has(chain, hash));
+    default: nay__cfchain_compact(chain); CHECK(!had || nay__cfchain_has(chain, hash));
   }
   if (looks) (void)chain_check(chain);
 }
@@ -56,18 +56,18 @@ static void chain_round_trip(const nay_cfchain *chain) {
   nay_cfchain_header h, again;
   uint8_t bytes[NAY_CFCHAIN_HEADER_LEN];
   nay_cfchain *loaded;
-  nay_cfchain_describe(chain, &h);
-  nay_cfchain_write_header(&h, bytes);
-  CHECK(nay_cfchain_read_header(bytes, sizeof bytes, NULL, &again) == NAY_OK);
-  CHECK(nay_cfchain_new(&again, NULL, NULL, &loaded) == NAY_OK);
+  nay__cfchain_describe(chain, &h);
+  nay__cfchain_write_header(&h, bytes);
+  CHECK(nay__cfchain_read_header(bytes, sizeof bytes, NULL, &again) == NAY_OK);
+  CHECK(nay__cfchain_new(&again, NULL, NULL, &loaded) == NAY_OK);
   const uint8_t *chunk;
   size_t len;
-  for (uint64_t at = 0; (chunk = nay_cfchain_chunk(chain, at, &len)) != NULL; at += len) {
-    CHECK(nay_cfchain_load(loaded, at, chunk, len) == NAY_OK);
-    CHECK(len == 1 || nay_cfchain_load(loaded, at + 1, chunk, len) == NAY_EINVAL);
+  for (uint64_t at = 0; (chunk = nay__cfchain_chunk(chain, at, &len)) != NULL; at += len) {
+    CHECK(nay__cfchain_load(loaded, at, chunk, len) == NAY_OK);
+    CHECK(len == 1 || nay__cfchain_load(loaded, at + 1, chunk, len) == NAY_EINVAL);
   }
   CHECK(chain_check(loaded) == chain_check(chain));
-  nay_cfchain_free(loaded);
+  nay__cfchain_free(loaded);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -78,15 +78,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   flaky heap = {.fail_at = -1};
   nay_zallocator a = flaky_zallocator(&heap);
   if (size < NAY_CFCHAIN_HEADER_LEN) return 0;
-  if (nay_cfchain_read_header(data, NAY_CFCHAIN_HEADER_LEN, NULL, &h) != NAY_OK) return 0;
-  CHECK(nay_cfchain_nslots(&h, NULL, &nslots) == NAY_OK && h.nitems <= nslots);
+  if (nay__cfchain_read_header(data, NAY_CFCHAIN_HEADER_LEN, NULL, &h) != NAY_OK) return 0;
+  CHECK(nay__cfchain_nslots(&h, NULL, &nslots) == NAY_OK && h.nitems <= nslots);
   if (nslots > MAX_SLOTS || h.nfilters > 32) return 0;
   h.max_iterations = 1 + h.max_iterations % 50; /* kicks are what takes the time */
-  CHECK(nay_cfchain_new(&h, &a, NULL, &chain) == NAY_OK);
+  CHECK(nay__cfchain_new(&h, &a, NULL, &chain) == NAY_OK);
   for (size_t i = NAY_CFCHAIN_HEADER_LEN; i < size && i < 200; i++)
     chain_call(chain, data[i], i % 16 == 0);
   chain_round_trip(chain);
-  nay_cfchain_free(chain);
+  nay__cfchain_free(chain);
   CHECK(flaky_is_clean(&heap));
   return 0;
 }

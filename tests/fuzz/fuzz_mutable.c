@@ -93,8 +93,8 @@ static void op_reload(fuzz *z) {
 
 static void op_merge(fuzz *z) {
   nay_filter *copy;
-  require(nay_filter_copy(z->f, NULL, &copy) == NAY_OK);
-  nay_status status = nay_filter_merge(z->f, copy, 1.0);
+  require(nay_filter_copy(z->f, NULL, NULL, &copy) == NAY_OK);
+  nay_status status = nay_filter_merge(z->f, copy, 1.0, NULL);
   if (status == NAY_OK && !z->hostile) {
     for (unsigned i = 0; i < NKEYS; i++) z->count[i] *= 2;
   }
@@ -103,7 +103,8 @@ static void op_merge(fuzz *z) {
 
 static void op_fold(fuzz *z) {
   uint64_t factor;
-  if (nay_filter_fold_factor(z->f, 0.5, &factor) == NAY_OK) (void)nay_filter_fold(z->f, factor);
+  if (nay_filter_fold_factor(z->f, 0.5, &factor) == NAY_OK)
+    (void)nay_filter_fold(z->f, factor, NULL);
 }
 
 static void op_advance(fuzz *z) {
@@ -114,7 +115,7 @@ static void op_advance(fuzz *z) {
 static void op_overwrite(fuzz *z) {
   unsigned at = next_byte(z) % 8 * 24, n = next_byte(z) % 32;
   nay_filter *bad;
-  require(nay_filter_copy(z->f, NULL, &bad) == NAY_OK);
+  require(nay_filter_copy(z->f, NULL, NULL, &bad) == NAY_OK);
   for (unsigned i = 0; i < n; i++) bad->bits.bytes[(at + i) % bad->nbytes] ^= next_byte(z);
   if (bad->family->check(&bad->shape, bad->bits.bytes, bad->nbytes, NULL) != NAY_OK) {
     nay_filter_free(bad);

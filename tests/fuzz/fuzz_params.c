@@ -69,7 +69,7 @@ static void check_filter(const nay_params *params, const nay_plan *plan) {
   CHECK(nay_filter_stats(f, &stats) == NAY_OK);
   CHECK(stats.k == plan->k && stats.nbits == plan->nbits && stats.nbits_set == 0);
   if (params->fold > 1 && (nay_kind_traits(plan->kind) & NAY_CAN_FOLD) != 0) {
-    CHECK(nay_filter_fold(f, params->fold) == NAY_OK);
+    CHECK(nay_filter_fold(f, params->fold, NULL) == NAY_OK);
   }
   exercise_change(f, params->nkeys);
   exercise_probe(f, params->nkeys);

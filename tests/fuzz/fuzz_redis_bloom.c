@@ -27,9 +27,9 @@ static double load_double(const uint8_t *p) {
 static nay_sbchain *from_header(const uint8_t *p, size_t len, const nay_zallocator *a) {
   size_t header = nay__min_u64(nay__load16le(p + 1), len - 3);
   nay_sbchain *chain;
-  if (nay_sbchain_decode_header(p + 3, header, a, NULL, &chain) != NAY_OK) return NULL;
+  if (nay__sbchain_decode_header(p + 3, header, a, NULL, &chain) != NAY_OK) return NULL;
   size_t rest = len - 3 - header;
-  (void)nay_sbchain_load_chunk(chain, p[0] >> 4, p + 3 + header, rest);
+  (void)nay__sbchain_load_chunk(chain, p[0] >> 4, p + 3 + header, rest);
   return chain;
 }
 
@@ -46,7 +46,7 @@ static bool take_link(nay_sbchain *chain, const uint8_t *p, const nay_zallocator
   if (link.nbytes > 65536) link.nbytes = 65536;
   void *bytes = a->zalloc(a->ctx, (size_t)link.nbytes);
   if (bytes == NULL) return false;
-  if (nay_sbchain_take(chain, &link, bytes, NULL) == NAY_OK) return true;
+  if (nay__sbchain_take(chain, &link, bytes, NULL) == NAY_OK) return true;
   a->free(a->ctx, bytes, (size_t)link.nbytes);
   return false;
 }
@@ -55,14 +55,14 @@ static nay_sbchain *from_fields(const uint8_t *p, size_t len, const nay_zallocat
   if (len < 3 + FIELDS) return NULL;
   nay_sbchain *chain;
   size_t nlinks = p[1];
-  if (nay_sbchain_begin(nay__load64le(p + 3), nay__load64le(p + 11), nay__load64le(p + 19), a, NULL,
-                        &chain) != NAY_OK) {
+  if (nay__sbchain_begin(nay__load64le(p + 3), nay__load64le(p + 11), nay__load64le(p + 19), a,
+                         NULL, &chain) != NAY_OK) {
     return NULL;
   }
   bool ok = nlinks <= (len - 3 - FIELDS) / LINK;
   for (size_t i = 0; ok && i < nlinks; i++) ok = take_link(chain, p + 3 + FIELDS + i * LINK, a);
-  if (ok && nay_sbchain_finish(chain, NULL) == NAY_OK) return chain;
-  nay_sbchain_free(chain);
+  if (ok && nay__sbchain_finish(chain, NULL) == NAY_OK) return chain;
+  nay__sbchain_free(chain);
   return NULL;
 }
 
@@ -77,27 +77,27 @@ static void check_batch(nay_sbchain *chain) {
     items[i] = &text[i];
     lens[i] = 1;
   }
-  nay_sbchain_may_contain_many(chain, items, lens, NAY_SB_BATCH, &answers);
-  (void)nay_sbchain_add_many(chain, items, lens, NAY_SB_BATCH, &is_new, &done);
-  nay_sbchain_may_contain_many(chain, items, lens, NAY_SB_BATCH, &answers);
+  nay__sbchain_may_contain_many(chain, items, lens, NAY_SB_BATCH, &answers);
+  (void)nay__sbchain_add_many(chain, items, lens, NAY_SB_BATCH, &is_new, &done);
+  nay__sbchain_may_contain_many(chain, items, lens, NAY_SB_BATCH, &answers);
   CHECK((answers & is_new) == is_new);
   for (unsigned i = 0; i < NAY_SB_BATCH; i++) {
-    CHECK(nay_sbchain_may_contain(chain, &text[i], 1) == (answers >> i & 1));
+    CHECK(nay__sbchain_may_contain(chain, &text[i], 1) == (answers >> i & 1));
   }
 }
 
 static void check_round_trip(const nay_sbchain *chain, const nay_zallocator *a) {
-  size_t len = nay_sbchain_header_size(chain), written;
+  size_t len = nay__sbchain_header_size(chain), written;
   uint8_t *first = malloc(2 * len);
   CHECK(first != NULL);
-  CHECK(nay_sbchain_encode_header(chain, first, len, &written) == NAY_OK && written == len);
+  CHECK(nay__sbchain_encode_header(chain, first, len, &written) == NAY_OK && written == len);
   nay_sbchain *again;
-  nay_status status = nay_sbchain_decode_header(first, len, a, NULL, &again);
+  nay_status status = nay__sbchain_decode_header(first, len, a, NULL, &again);
   CHECK(status == NAY_OK || status == NAY_ENOMEM);
   if (status == NAY_OK) {
-    CHECK(nay_sbchain_encode_header(again, first + len, len, &written) == NAY_OK);
+    CHECK(nay__sbchain_encode_header(again, first + len, len, &written) == NAY_OK);
     CHECK(memcmp(first, first + len, len) == 0);
-    nay_sbchain_free(again);
+    nay__sbchain_free(again);
   }
   free(first);
 }
@@ -111,13 +111,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t len) {
   if (chain != NULL) {
     for (unsigned i = 0; i < (p[0] >> 1 & 7u); i++) {
       uint8_t item[1] = {(uint8_t)i};
-      if (nay_sbchain_add(chain, item, 1, NULL) != NAY_OK) break;
-      CHECK(nay_sbchain_may_contain(chain, item, 1));
+      if (nay__sbchain_add(chain, item, 1, NULL) != NAY_OK) break;
+      CHECK(nay__sbchain_may_contain(chain, item, 1));
     }
     check_batch(chain);
     check_round_trip(chain, &a);
   }
-  nay_sbchain_free(chain);
+  nay__sbchain_free(chain);
   CHECK(flaky_is_clean(&heap));
   return 0;
 }

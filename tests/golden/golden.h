@@ -93,7 +93,7 @@ static inline nay_filter *golden_by_builder(const nay_format *format, golden_key
   nay_builder *b;
   nay_filter *f;
   uint8_t key[GOLDEN_KEY_MAX];
-  assert_ok(nay_format_builder(format, &p, NULL, NULL, &b));
+  assert_ok(nay_format_builder_new(format, &p, NULL, NULL, &b));
   for (uint64_t i = 0; i < n; i++) assert_ok(nay_builder_add(b, key, make(i, key)));
   assert_int_equal(nay_builder_nkeys(b), n);
   assert_ok(nay_builder_finish(b, NULL, &f));
@@ -102,7 +102,7 @@ static inline nay_filter *golden_by_builder(const nay_format *format, golden_key
 }
 
 static inline golden_bytes golden_encode(const nay_filter *f) {
-  const nay_format *format = nay_format_of(f);
+  const nay_format *format = nay_filter_format(f);
   golden_bytes bytes = {NULL, nay_format_encoded_size(format, f)};
   size_t written;
   bytes.at = malloc(bytes.len + 1); /* one more, so that no size gives NULL */

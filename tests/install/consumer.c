@@ -78,7 +78,7 @@ static void show_family(nay_kind kind, nay_params p) {
 
 static void show_families(void) {
   for (int kind = NAY_AUTO; kind < 64; kind++) {
-    if (nay_kind_name((nay_kind)kind) == NULL) continue;
+    if (nay_kind_name((nay_kind)kind) == NULL || kind == NAY_MAP) continue;
     for (double fpr = 0.5; fpr > 1e-7; fpr /= 3)
       show_family((nay_kind)kind, (nay_params){sizeof(nay_params), .fpr = fpr});
     show_family((nay_kind)kind, (nay_params){sizeof(nay_params), .bits_per_key = 12.5});
@@ -97,7 +97,7 @@ static void show_formats(void) {
     nay_plan plan = {.size = sizeof plan};
     nay_builder *builder;
     if (nay_format_plan(format, &p, NULL, &plan) != NAY_OK) continue;
-    if (nay_format_builder(format, &p, NULL, NULL, &builder) != NAY_OK) continue;
+    if (nay_format_builder_new(format, &p, NULL, NULL, &builder) != NAY_OK) continue;
     show(nay_format_name(format), format, &plan, builder);
   }
 }

@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 
+#include "hash/hash.h"
 #include "kv_model.h"
 #include "support/directory.h"
 
@@ -35,7 +36,7 @@ static inline void manifest_edit(const char *good, const char *from, const char 
   int n = snprintf(text, sizeof text, "%.*s%s%.*s", (int)(at - good), good, to, (int)(end - rest),
                    rest);
   n += snprintf(text + n, sizeof text - (size_t)n, "check %016" PRIx64 "\n",
-                nay_hash_siphash(key, text, (size_t)n, 1, 3));
+                nay__siphash(key, (const uint8_t *)text, (size_t)n, 1, 3));
   file_write("MANIFEST", text, (size_t)n);
 }
 

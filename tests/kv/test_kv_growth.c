@@ -32,12 +32,10 @@ nay_status __wrap_nay_sst_open(const char *path, const nay_sst_read_options *opt
   return __real_nay_sst_open(path, options, allocator, diag, table);
 }
 
-uint64_t __real_nay_hash_siphash(const uint8_t key[16], const void *bytes, size_t len, unsigned c,
-                                 unsigned d);
-uint64_t __wrap_nay_hash_siphash(const uint8_t key[16], const void *bytes, size_t len, unsigned c,
-                                 unsigned d) {
+uint64_t __real_kv__checksum(uint64_t store, uint64_t log, const void *bytes, size_t len);
+uint64_t __wrap_kv__checksum(uint64_t store, uint64_t log, const void *bytes, size_t len) {
   hashed += len;
-  return __real_nay_hash_siphash(key, bytes, len, c, d);
+  return __real_kv__checksum(store, log, bytes, len);
 }
 
 void *__real_malloc(size_t n);

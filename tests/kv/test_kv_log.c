@@ -258,7 +258,7 @@ static uint64_t sample_checksum(unsigned log, const void *bytes, size_t len) {
   const uint64_t store = strtoull(strstr(sample_manifest, "store ") + 6, NULL, 16);
   for (unsigned i = 0; i < 8; i++) key[i] = (uint8_t)(store >> 8 * i);
   key[8] = (uint8_t)log;
-  return nay_hash_siphash(key, bytes, len, 1, 3);
+  return nay__siphash(key, bytes, len, 1, 3);
 }
 
 static void put_number(uint8_t *at, size_t n, uint64_t number) {

@@ -317,7 +317,7 @@ static bool op_merge(program *p) {
   if (!program_can(p, NAY_CAN_FOLD)) fits &= dst->filter->shape.nunits == src->filter->shape.nunits;
   nay_status status = program_plants(p, PLANT_LAZY_MERGE)
                           ? NAY_OK
-                          : nay_filter_merge(dst->filter, src->filter, 1.0);
+                          : nay_filter_merge(dst->filter, src->filter, 1.0, NULL);
   if (!program_can(p, NAY_CAN_MERGE)) return CHECK(p, status == NAY_ENOTSUP);
   if (status == NAY_EMISMATCH) return CHECK(p, !fits || program_can(p, NAY_CAN_GROW));
   if (program_may_be_full(p, status)) return true;
@@ -331,7 +331,7 @@ static bool op_intersect(program *p) {
   program_tell(p, "intersect", (unsigned)(dst - p->slots), (unsigned)(src - p->slots));
   bool fits = program_alike_but_size(dst->filter, src->filter) &&
               dst->filter->shape.nunits == src->filter->shape.nunits;
-  nay_status status = nay_filter_intersect(dst->filter, src->filter);
+  nay_status status = nay_filter_intersect(dst->filter, src->filter, NULL);
   if (!program_can(p, NAY_CAN_INTERSECT)) return CHECK(p, status == NAY_ENOTSUP);
   if (!fits) return CHECK(p, status == NAY_EMISMATCH);
   dst->present &= src->present;
@@ -348,7 +348,7 @@ static bool op_fold(program *p) {
   uint64_t nunits =
       verbs != NULL && verbs->foldable != NULL ? verbs->foldable(f, &k) : f->shape.nunits;
   bool fits = nunits % factor == 0;
-  nay_status status = nay_filter_fold(s->filter, factor);
+  nay_status status = nay_filter_fold(s->filter, factor, NULL);
   if (!program_can(p, NAY_CAN_FOLD)) return CHECK(p, status == NAY_ENOTSUP);
   return CHECK(p, status == (fits ? NAY_OK : NAY_EINVAL));
 }
@@ -357,7 +357,7 @@ static bool op_copy(program *p) {
   slot *dst = program_slot(p), *src = program_slot(p);
   program_tell(p, "copy", (unsigned)(dst - p->slots), (unsigned)(src - p->slots));
   nay_filter *copy;
-  if (!CHECK(p, nay_filter_copy(src->filter, NULL, &copy) == NAY_OK)) return false;
+  if (!CHECK(p, nay_filter_copy(src->filter, NULL, NULL, &copy) == NAY_OK)) return false;
   bool same = program_same_bytes(copy, src->filter);
   nay_filter_free(dst->filter);
   *dst = *src;

@@ -90,7 +90,7 @@ static void program_shrink(program *p) {
 
 static void program_copy(program *p) {
   nay_filter *copy;
-  assert_ok(nay_filter_copy(p->f, NULL, &copy));
+  assert_ok(nay_filter_copy(p->f, NULL, NULL, &copy));
   program_check(p, same_bytes(copy, p->f));
   nay_filter_free(p->f);
   p->f = copy;
@@ -106,7 +106,7 @@ static void program_merge(program *p, const nay_params *params) {
     more[key]++;
     merged++;
   }
-  nay_status status = nay_filter_merge(p->f, other, 1.0);
+  nay_status status = nay_filter_merge(p->f, other, 1.0, NULL);
   if (status != NAY_EFULL) { /* scalable: too many levels */
     program_check(p, status == NAY_OK);
     for (uint64_t key = 0; key < UNIVERSE; key++) p->count[key] += more[key];

@@ -11,8 +11,7 @@
 
 #include "nay.h"
 #include "nay_advanced.h"
-#include "nay_redis.h"
-#include "nay_redis_cuckoo.h"
+#include "redis/redis.h"
 
 #define MUST(call) \
   if ((call) != NAY_OK) exit(1)
@@ -25,23 +24,23 @@ __attribute__((noinline)) void growth_work(void (*run)(uint64_t), uint64_t n) { 
 
 static void bloom_chain(uint64_t n) {
   nay_sbchain *chain;
-  MUST(nay_sbchain_new(0.01, 100, 2, NAY_SB_DEFAULT, NULL, &chain));
-  for (uint64_t i = 0; i < n; i++) MUST(nay_sbchain_add(chain, &i, sizeof i, NULL));
+  MUST(nay__sbchain_new(0.01, 100, 2, NAY_SB_DEFAULT, NULL, &chain));
+  for (uint64_t i = 0; i < n; i++) MUST(nay__sbchain_add(chain, &i, sizeof i, NULL));
   uint64_t found = 0;
-  for (uint64_t i = 0; i < 2 * n; i++) found += nay_sbchain_may_contain(chain, &i, sizeof i);
-  nay_sbchain_free(chain);
+  for (uint64_t i = 0; i < 2 * n; i++) found += nay__sbchain_may_contain(chain, &i, sizeof i);
+  nay__sbchain_free(chain);
   if (found < n) exit(1);
 }
 
 /* The same items again: nothing is added, and no link is made. */
 static void bloom_chain_again(uint64_t n) {
   nay_sbchain *chain;
-  MUST(nay_sbchain_new(0.01, 100, 2, NAY_SB_DEFAULT, NULL, &chain));
+  MUST(nay__sbchain_new(0.01, 100, 2, NAY_SB_DEFAULT, NULL, &chain));
   for (uint64_t i = 0; i < 2 * n; i++) {
     uint64_t item = i % n;
-    MUST(nay_sbchain_add(chain, &item, sizeof item, NULL));
+    MUST(nay__sbchain_add(chain, &item, sizeof item, NULL));
   }
-  nay_sbchain_free(chain);
+  nay__sbchain_free(chain);
 }
 
 /* ---- chains of cuckoo filters ---- */
@@ -49,41 +48,41 @@ static void bloom_chain_again(uint64_t n) {
 static nay_cfchain *cuckoo_chain_of(uint64_t n, uint32_t expansion) {
   nay_cfchain_header h;
   nay_cfchain *chain;
-  MUST(nay_cfchain_plan(64, 2, 20, expansion, &h));
-  MUST(nay_cfchain_new(&h, NULL, NULL, &chain));
-  for (uint64_t i = 0; i < n; i++) MUST(nay_cfchain_add(chain, nay_cfchain_hash(&i, sizeof i)));
+  MUST(nay__cfchain_plan(64, 2, 20, expansion, &h));
+  MUST(nay__cfchain_new(&h, NULL, NULL, &chain));
+  for (uint64_t i = 0; i < n; i++) MUST(nay__cfchain_add(chain, nay__cfchain_hash(&i, sizeof i)));
   return chain;
 }
 
 static void cuckoo_chain(uint64_t n) {
   nay_cfchain *chain = cuckoo_chain_of(n, 2);
   for (uint64_t i = 0; i < 2 * n; i++) {
-    bool has = nay_cfchain_has(chain, nay_cfchain_hash(&i, sizeof i));
+    bool has = nay__cfchain_has(chain, nay__cfchain_hash(&i, sizeof i));
     if (i < n && !has) exit(1);
   }
-  nay_cfchain_free(chain);
+  nay__cfchain_free(chain);
 }
 
 /* Every item is removed: each tenth of what is left compacts the chain. */
 static void cuckoo_chain_removals(uint64_t n) {
   nay_cfchain *chain = cuckoo_chain_of(n, 2);
   for (uint64_t i = 0; i < n; i++) {
-    if (!nay_cfchain_remove(chain, nay_cfchain_hash(&i, sizeof i))) exit(1);
+    if (!nay__cfchain_remove(chain, nay__cfchain_hash(&i, sizeof i))) exit(1);
   }
-  nay_cfchain_free(chain);
+  nay__cfchain_free(chain);
 }
 
 /* A table that is full and may not grow: a refusal is a number of kicks, and they are undone. */
 static void cuckoo_chain_refusals(uint64_t n) {
   nay_cfchain_header h;
   nay_cfchain *chain;
-  MUST(nay_cfchain_plan(n / 4, 2, 20, 0, &h));
-  MUST(nay_cfchain_new(&h, NULL, NULL, &chain));
+  MUST(nay__cfchain_plan(n / 4, 2, 20, 0, &h));
+  MUST(nay__cfchain_new(&h, NULL, NULL, &chain));
   uint64_t refused = 0;
   for (uint64_t i = 0; i < n; i++) {
-    refused += nay_cfchain_add(chain, nay_cfchain_hash(&i, sizeof i)) == NAY_EFULL;
+    refused += nay__cfchain_add(chain, nay__cfchain_hash(&i, sizeof i)) == NAY_EFULL;
   }
-  nay_cfchain_free(chain);
+  nay__cfchain_free(chain);
   if (refused < n / 4) exit(1);
 }
 

@@ -77,7 +77,7 @@ static void overlaps_are_estimated(void **state) {
     nay_filter *a = hashed_filter(&p, 0, n), *b = hashed_filter(&p, n - shared[i], n);
     nay_overlap o = {.size = sizeof o};
     double both = (double)shared[i], either = (double)(2 * n - shared[i]);
-    assert_ok(nay_filter_overlap(a, b, &o));
+    assert_ok(nay_filter_overlap(a, b, NULL, &o));
     tell("%s: union %.0f of %.0f, intersection %.0f of %.0f\n", family->name, o.nkeys_union, either,
          o.nkeys_intersection, both);
     assert_close(o.nkeys_a, (double)n, 0.01);

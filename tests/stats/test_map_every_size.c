@@ -5,13 +5,13 @@
 
 static void one_map(size_t n, uint64_t seed, uint32_t flags) {
   pairs p = pairs_of(n, 1 + (unsigned)(n % 9), seed);
-  nay_map_params params = params_of(0, 0);
+  nay_params params = params_of(0, 0);
   params.flags = flags;
   params.threads = 2;
-  nay_map *map = build(&params, &p);
-  assert_int_equal(map->filter.nkeys, n);
-  assert_true(map->filter.shape.nunits <= nay__burr_blocks(n));
-  nay_map_free(map);
+  nay_filter *map = build(&params, &p);
+  assert_int_equal(map->nkeys, n);
+  assert_true(map->shape.nunits <= nay__burr_blocks(n));
+  nay_filter_free(map);
   pairs_free(&p);
 }
 

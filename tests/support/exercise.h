@@ -132,7 +132,7 @@ static inline bool exercise_bytes(const nay_format *format, uint8_t *p, size_t l
   flaky memory = {.fail_at = -1};
   nay_allocator a = flaky_allocator(&memory);
   nay_filter *f = NULL;
-  nay_view view;
+  nay_view view = {.size = sizeof view};
   nay_diag diag = {.offset = UINT64_MAX};
   nay_status status = nay_format_decode(format, p, len, 0, &a, &diag, &f);
   nay_status viewed = nay_format_view(format, p, len, 0, NULL, &view);

@@ -21,7 +21,7 @@ typedef struct explained {
   size_t n;
 } explained;
 
-static inline nay_status explained_sink(void *ctx, const nay_explain_step *step) {
+static inline nay_status explained_visit(void *ctx, const nay_explain_step *step) {
   explained *e = ctx;
   if (step->size != sizeof *step) return NAY_EINVAL;
   if (e->n == EXPLAINED_MAX) return NAY_EFULL; /* chains of hostile files have any length */
@@ -64,7 +64,7 @@ static inline const char *explained_step(const nay_explain_step *s, const uint8_
   if (reads != (s->unit[0] != '\0')) return "a unit where none is, or none where one is";
   if (reads && !explained_within(s, nbits)) return "a step outside its unit or the payload";
   if (s->ok != (s->found == s->expected)) return "ok is not what it says";
-  if (strcmp(nay_step_kind_name(s->kind), "unknown") == 0) return "a kind without a name";
+  if (s->name == NULL) return "a kind without a name";
   switch (s->kind) {
     case NAY_STEP_BIT:
       if (s->nbits != 1 || s->expected != 1) return "a bit that is none";
@@ -118,7 +118,7 @@ static inline const char *explained_hash(const nay_filter *f, nay_hash hash, con
   nay_explanation summary = {.size = sizeof summary};
   e->why = summary;
   e->n = 0;
-  nay_status status = nay_filter_explain_hash(f, hash, explained_sink, e, &e->why);
+  nay_status status = nay_filter_explain_hash(f, hash, explained_visit, e, &e->why);
   if (status == NAY_EFULL && e->n == EXPLAINED_MAX) return NULL;
   if (status != NAY_OK) return "it fails";
   if (nay_filter_explain_hash(f, hash, NULL, NULL, &summary) != NAY_OK) return "it needs a sink";

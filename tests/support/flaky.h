@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "nay.h"
-#include "nay_redis.h"
+#include "redis/redis.h"
 
 typedef struct flaky {
   long fail_at;  /* the call that fails, from 0; -1: none */

@@ -16,11 +16,11 @@ static inline size_t fold_key(const void *key, size_t len, uint8_t folded[FOLD_K
   return len;
 }
 
-/* self->state is LevelDB's policy. */
-static inline nay_status fold_create(const nay_policy *self, const void *const *keys,
-                                     const size_t *lens, size_t n, const nay_allocator *a,
-                                     uint8_t **filter, size_t *len) {
-  const nay_policy *inner = self->state;
+/* ctx is LevelDB's policy. */
+static inline nay_status fold_create(void *ctx, const void *const *keys, const size_t *lens,
+                                     size_t n, const nay_allocator *a, uint8_t **filter,
+                                     size_t *len) {
+  const nay_policy *inner = ctx;
   uint8_t(*text)[FOLD_KEY_MAX] = malloc((n + 1) * sizeof *text);
   const void **folded = malloc((n + 1) * sizeof *folded);
   if (text == NULL || folded == NULL) abort();
@@ -28,17 +28,17 @@ static inline nay_status fold_create(const nay_policy *self, const void *const *
     fold_key(keys[i], lens[i], text[i]);
     folded[i] = text[i];
   }
-  nay_status status = inner->create(inner, folded, lens, n, a, filter, len);
+  nay_status status = inner->create(inner->ctx, folded, lens, n, a, filter, len);
   free(text);
   free(folded);
   return status;
 }
 
-static inline bool fold_may_match(const nay_policy *self, const void *key, size_t key_len,
-                                  const uint8_t *filter, size_t len) {
-  const nay_policy *inner = self->state;
+static inline bool fold_may_contain(void *ctx, const void *key, size_t key_len,
+                                    const uint8_t *filter, size_t len) {
+  const nay_policy *inner = ctx;
   uint8_t text[FOLD_KEY_MAX];
-  return inner->may_match(inner, text, fold_key(key, key_len, text), filter, len);
+  return inner->may_contain(inner->ctx, text, fold_key(key, key_len, text), filter, len);
 }
 
 /* fold_policy: inner, which becomes LevelDB's policy, must stay. */
@@ -48,8 +48,8 @@ static inline nay_policy fold_policy(uint32_t bits_per_key, nay_policy *inner) {
   return (nay_policy){.size = sizeof(nay_policy),
                       .name = FOLD_POLICY_NAME,
                       .create = fold_create,
-                      .may_match = fold_may_match,
-                      .state = inner,
+                      .may_contain = fold_may_contain,
+                      .ctx = inner,
                       .comparator = fold.name};
 }
 

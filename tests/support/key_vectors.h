@@ -37,11 +37,11 @@ static inline bool key_vector_holds(nay_key_type type, const char *text, size_t 
   size_t len = 77, again = 77;
   nay_diag diag = {.offset = UINT64_MAX};
   char *exact = key_vector_copy(text, text_len);
-  nay_status status = nay_key_parse(type, exact, text_len, NULL, 0, &len, &diag);
+  nay_status status = nay_key_parse(type, exact, text_len, &diag, NULL, 0, &len);
   uint8_t *out = malloc(len + 1);
   if (out == NULL) abort();
   memset(out, 0xa5, len + 1);
-  bool holds = nay_key_parse(type, exact, text_len, out, len, &again, NULL) == status;
+  bool holds = nay_key_parse(type, exact, text_len, NULL, out, len, &again) == status;
   holds &= again == len && out[len] == 0xa5;
   if (status == NAY_OK) {
     holds &= len <= KEY_VECTOR_MAX && diag.what == NULL;
@@ -50,7 +50,7 @@ static inline bool key_vector_holds(nay_key_type type, const char *text, size_t 
     memset(out, 0xa5, len);
     again = 77;
     if (len != 0) {
-      holds &= nay_key_parse(type, exact, text_len, out, len - 1, &again, NULL) == NAY_EBUFFER;
+      holds &= nay_key_parse(type, exact, text_len, NULL, out, len - 1, &again) == NAY_EBUFFER;
       holds &= again == 77 && out[0] == 0xa5;
     }
   } else {

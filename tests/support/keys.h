@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "nay_advanced.h"
+#include "nay_column.h"
 
 #define KEY_MAX 160
 
@@ -51,5 +52,14 @@ static const key_set key_sets[] = {
     {"random", key_random},
 };
 #define N_KEY_SETS (sizeof key_sets / sizeof key_sets[0])
+
+/* column_of: n keys one after the other, with n + 1 offsets. */
+static inline nay_column column_of(const void *bytes, const size_t *offsets, size_t n) {
+  return (nay_column){.size = sizeof(nay_column),
+                      .bytes = bytes,
+                      .nbytes = offsets[n],
+                      .offsets = offsets,
+                      .offset_bytes = sizeof *offsets};
+}
 
 #endif /* NAY_TEST_KEYS_H */

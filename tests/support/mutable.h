@@ -60,7 +60,7 @@ static inline void reload(nay_filter **f) {
  */
 static inline void use_after_damage(const nay_filter *f, rng *r, unsigned flips, size_t within) {
   nay_filter *bad;
-  assert_ok(nay_filter_copy(f, NULL, &bad));
+  assert_ok(nay_filter_copy(f, NULL, NULL, &bad));
   if (within > bad->nbytes) within = bad->nbytes;
   for (unsigned i = 0; i < flips; i++) {
     bad->bits.bytes[rng_below(r, within)] ^= (uint8_t)(1u << rng_below(r, 8));

@@ -41,7 +41,7 @@ typedef struct policy_bytes {
 
 static inline policy_bytes policy_make(const nay_policy *policy, const policy_keys *keys) {
   policy_bytes filter = {NULL, 0};
-  if (policy->create(policy, keys->at, keys->lens, keys->n, NULL, &filter.at, &filter.len) !=
+  if (policy->create(policy->ctx, keys->at, keys->lens, keys->n, NULL, &filter.at, &filter.len) !=
       NAY_OK) {
     abort();
   }
@@ -53,7 +53,7 @@ static inline size_t policy_count(const nay_policy *policy, const policy_keys *k
                                   const uint8_t *filter, size_t len) {
   size_t n = 0;
   for (size_t i = 0; i < keys->n; i++) {
-    n += policy->may_match(policy, keys->at[i], keys->lens[i], filter, len);
+    n += policy->may_contain(policy->ctx, keys->at[i], keys->lens[i], filter, len);
   }
   return n;
 }

@@ -56,11 +56,11 @@ static inline void ask_all(const nay_sst *t, unsigned n) {
 }
 
 /* A policy of a user: all keys in a row, so it has no false positives. */
-static inline nay_status exact_create(const nay_policy *self, const void *const *keys,
-                                      const size_t *lens, size_t n, const nay_allocator *a,
-                                      uint8_t **filter, size_t *len) {
+static inline nay_status exact_create(void *ctx, const void *const *keys, const size_t *lens,
+                                      size_t n, const nay_allocator *a, uint8_t **filter,
+                                      size_t *len) {
   size_t size = 1;
-  (void)self;
+  (void)ctx;
   for (size_t i = 0; i < n; i++) size += 1 + lens[i];
   uint8_t *p = a->alloc(a->ctx, size), *at = p;
   if (p == NULL) return NAY_ENOMEM;
@@ -75,9 +75,9 @@ static inline nay_status exact_create(const nay_policy *self, const void *const 
   return NAY_OK;
 }
 
-static inline bool exact_may_match(const nay_policy *self, const void *key, size_t key_len,
-                                   const uint8_t *filter, size_t len) {
-  (void)self;
+static inline bool exact_may_contain(void *ctx, const void *key, size_t key_len,
+                                     const uint8_t *filter, size_t len) {
+  (void)ctx;
   for (size_t at = 0; at + 1 < len; at += 1 + (size_t)filter[at]) {
     if (filter[at] == key_len && memcmp(filter + at + 1, key, key_len) == 0) return true;
   }
@@ -87,6 +87,6 @@ static inline bool exact_may_match(const nay_policy *self, const void *key, size
 static const nay_policy exact = {.size = sizeof exact,
                                  .name = "test.exact",
                                  .create = exact_create,
-                                 .may_match = exact_may_match};
+                                 .may_contain = exact_may_contain};
 
 #endif /* NAY_TEST_SST_NUMBERS_H */

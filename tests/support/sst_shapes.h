@@ -33,14 +33,14 @@ static nay_sst_comparator reverse = {.size = sizeof reverse};
 static nay_sst_prefix prefix = {.size = sizeof prefix};
 
 /* A policy that any bytes satisfy, but no filter without bytes. */
-static inline bool any_may_match(const nay_policy *self, const void *key, size_t key_len,
-                                 const uint8_t *filter, size_t len) {
-  (void)self, (void)key, (void)key_len, (void)filter;
+static inline bool any_may_contain(void *ctx, const void *key, size_t key_len,
+                                   const uint8_t *filter, size_t len) {
+  (void)ctx, (void)key, (void)key_len, (void)filter;
   return len != 0;
 }
 
 static const nay_policy any = {
-    .size = sizeof any, .name = "test.any", .create = exact_create, .may_match = any_may_match};
+    .size = sizeof any, .name = "test.any", .create = exact_create, .may_contain = any_may_contain};
 static const nay_policy *const policies[] = {&leveldb, &exact, &any};
 
 static inline shape shape_of(unsigned i) {

@@ -1,8 +1,8 @@
-/* zflaky.h - flaky.h for the objects of nay_redis.h, whose allocators hand out zeroed memory. */
+/* zflaky.h - flaky.h for the objects of redis/redis.h, whose allocators hand out zeroed memory. */
 #ifndef NAY_TEST_ZFLAKY_H
 #define NAY_TEST_ZFLAKY_H
 
-#include "nay_redis.h"
+#include "redis/redis.h"
 #include "support/flaky.h"
 
 static inline void *zflaky_alloc(void *ctx, size_t size) {

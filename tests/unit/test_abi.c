@@ -8,6 +8,7 @@
 #include <fcntl.h>
 
 #include "base/abi.h"
+#include "build/map_build.h"
 #include "nay_sst_compact.h"
 #include "nay_explain.h"
 #include "nay_file.h"
@@ -51,16 +52,12 @@ static nay_status out_format_plan(void *o) {
 }
 static nay_status out_stats(void *o) { return nay_filter_stats(filter, o); }
 static nay_status out_params(void *o) { return nay_filter_params(filter, o); }
-static nay_status out_overlap(void *o) { return nay_filter_overlap(filter, filter, o); }
+static nay_status out_overlap(void *o) { return nay_filter_overlap(filter, filter, NULL, o); }
 static nay_status out_explain(void *o) {
   return nay_filter_explain(filter, "foo", 3, NULL, NULL, o);
 }
 static nay_status out_leveldb(void *o) { return nay_policy_leveldb(10, o); }
 static nay_status out_small(void *o) { return nay_policy_small(10, o); }
-static nay_status out_filter(void *o) {
-  nay_params p = {sizeof p, .fpr = 0.01};
-  return nay_policy_filter(&p, o);
-}
 static nay_status out_fixed(void *o) { return nay_sst_prefix_fixed(4, o); }
 static nay_status out_delimiter(void *o) { return nay_sst_prefix_delimiter('/', o); }
 static nay_status out_reverse(void *o) { return nay_sst_comparator_reverse(o); }
@@ -101,12 +98,12 @@ static nay_status out_compacted(void *o) {
 }
 static nay_status out_found_info(void *o) { return nay_table_filters_describe(found, o); }
 static nay_status out_map(void *o) {
-  nay_map_params p = {sizeof p, .value_bits = 3};
+  nay_params p = {sizeof p, .kind = NAY_MAP, .value_bits = 3};
   uint64_t hashes[] = {1, 2}, values[] = {3, 4};
-  nay_map *map = NULL;
-  assert_ok(nay_map_build(&p, hashes, values, 2, NULL, NULL, &map));
-  nay_status status = nay_map_describe(map, o);
-  nay_map_free(map);
+  nay_filter *map = NULL;
+  assert_ok(nay__map_build_arrays(&p, hashes, values, 2, NULL, NULL, &map));
+  nay_status status = nay_filter_stats(map, o);
+  nay_filter_free(map);
   return status;
 }
 static nay_status lsm_read(void *level, void *sums) {
@@ -131,7 +128,6 @@ static const output outputs[] = {
     {"nay_explanation", sizeof(nay_explanation), out_explain},
     {"nay_policy, LevelDB's", sizeof(nay_policy), out_leveldb},
     {"nay_policy, small", sizeof(nay_policy), out_small},
-    {"nay_policy, native", sizeof(nay_policy), out_filter},
     {"nay_sst_prefix, fixed", sizeof(nay_sst_prefix), out_fixed},
     {"nay_sst_prefix, delimiter", sizeof(nay_sst_prefix), out_delimiter},
     {"nay_sst_comparator, reverse", sizeof(nay_sst_comparator), out_reverse},
@@ -148,7 +144,7 @@ static const output outputs[] = {
     {"nay_sst_sink", sizeof(nay_sst_sink), out_sink},
     {"nay_sst_sink of memory", sizeof(nay_sst_sink), out_memory_sink},
     {"nay_sst_compact_stats", sizeof(nay_sst_compact_stats), out_compacted},
-    {"nay_map_stats", sizeof(nay_map_stats), out_map},
+    {"nay_stats, map", sizeof(nay_stats), out_map},
     {"nay_lsm_level", sizeof(nay_lsm_level), out_lsm_level},
     {"nay_lsm_sums", sizeof(nay_lsm_sums), out_lsm_sums},
     {"nay_table_filters_info", sizeof(nay_table_filters_info), out_found_info},
@@ -195,10 +191,6 @@ static nay_status in_plan(const void *o, nay_diag *diag) {
   nay_plan plan = {.size = sizeof plan};
   return nay_params_plan(o, diag, &plan);
 }
-static nay_status in_choose(const void *o, nay_diag *diag) {
-  nay_kind kind;
-  return nay_params_choose_static(o, diag, &kind);
-}
 static nay_status in_new(const void *o, nay_diag *diag) {
   nay_filter *f = NULL;
   nay_status status = nay_filter_new(o, NULL, diag, &f);
@@ -226,14 +218,9 @@ static nay_status in_format_new(const void *o, nay_diag *diag) {
 }
 static nay_status in_format_builder(const void *o, nay_diag *diag) {
   nay_builder *b;
-  nay_status status = nay_format_builder(nay_format_find("leveldb"), o, NULL, diag, &b);
+  nay_status status = nay_format_builder_new(nay_format_find("leveldb"), o, NULL, diag, &b);
   if (status == NAY_OK) nay_builder_free(b);
   return status;
-}
-static nay_status in_policy_params(const void *o, nay_diag *diag) {
-  nay_policy policy = {.size = sizeof policy};
-  (void)diag;
-  return nay_policy_filter(o, &policy);
 }
 
 static nay_status in_write(const void *o, nay_diag *diag) {
@@ -438,20 +425,20 @@ static nay_status in_newer(const void *o, nay_diag *diag) {
   return status == NAY_ENOTSUP ? NAY_OK : status; /* no operator: the struct was read */
 }
 static void fill_map(void *o) {
-  nay_map_params p = {sizeof p, .value_bits = 3};
+  nay_params p = {sizeof p, .kind = NAY_MAP, .value_bits = 3};
   memcpy(o, &p, sizeof p);
 }
 static nay_status in_map_build(const void *o, nay_diag *diag) {
   uint64_t hash = 1, value = 2;
-  nay_map *map = NULL;
-  nay_status status = nay_map_build(o, &hash, &value, 1, NULL, diag, &map);
-  if (status == NAY_OK) nay_map_free(map);
+  nay_filter *map = NULL;
+  nay_status status = nay__map_build_arrays(o, &hash, &value, 1, NULL, diag, &map);
+  if (status == NAY_OK) nay_filter_free(map);
   return status;
 }
 static nay_status in_map_builder(const void *o, nay_diag *diag) {
-  nay_map_builder *b;
-  nay_status status = nay_map_builder_new(o, NULL, diag, &b);
-  if (status == NAY_OK) nay_map_builder_free(b);
+  nay_builder *b;
+  nay_status status = nay_builder_new(o, NULL, diag, &b);
+  if (status == NAY_OK) nay_builder_free(b);
   return status;
 }
 static void fill_lsm(void *o) {
@@ -487,14 +474,12 @@ static nay_status in_table_filters(const void *o, nay_diag *diag) {
 
 static const input inputs[] = {
     INPUT(nay_params, fill_params, in_plan),
-    INPUT(nay_params, fill_params, in_choose),
     INPUT(nay_params, fill_params, in_new),
     INPUT(nay_params, fill_params, in_build),
     INPUT(nay_params, fill_params, in_builder),
     INPUT(nay_params, fill_format, in_format_plan),
     INPUT(nay_params, fill_format, in_format_new),
     INPUT(nay_params, fill_format, in_format_builder),
-    INPUT_WITHOUT_DIAG(nay_params, fill_native, in_policy_params),
     INPUT(nay_params, fill_native, in_write_params),
     INPUT(nay_sst_write_options, fill_nothing, in_write),
     INPUT(nay_sst_write_options, fill_nothing, in_compact_write),
@@ -522,8 +507,8 @@ static const input inputs[] = {
     INPUT(nay_sst_codec, fill_codec, in_write_codec),
     INPUT(nay_sst_codec, fill_codec, in_read_codec),
     INPUT(nay_table_filters_options, fill_nothing, in_table_filters),
-    INPUT(nay_map_params, fill_map, in_map_build),
-    INPUT(nay_map_params, fill_map, in_map_builder),
+    INPUT(nay_params, fill_map, in_map_build),
+    INPUT(nay_params, fill_map, in_map_builder),
     INPUT(nay_lsm_params, fill_lsm, in_lsm),
     INPUT(nay_sst_foreign_options, fill_foreign, in_foreign),
 };
@@ -590,8 +575,8 @@ static nay_status flags_replace(uint32_t flags, nay_diag *diag) {
 }
 static nay_status flags_lock(uint32_t flags, nay_diag *diag) {
   char path[TEMP_MAX];
-  nay_filelock lock;
-  nay_status status = nay_file_lock(temp_path(path, "abi-lock"), flags, &lock, diag);
+  nay_filelock lock = {.size = sizeof lock};
+  nay_status status = nay_file_lock(temp_path(path, "abi-lock"), flags, diag, &lock);
   if (status == NAY_OK) nay_file_unlock(&lock);
   return status;
 }

@@ -23,7 +23,7 @@ static void every_status_has_a_text_and_a_name(void **state) {
   const int others[] = {1, 2, lowest - 1, -100, 2147483647, -2147483647 - 1};
   for (size_t i = 0; i < 6; i++) {
     assert_string_equal(nay_status_text((nay_status)others[i]), "unknown status");
-    assert_string_equal(nay_status_name((nay_status)others[i]), "unknown status");
+    assert_null(nay_status_name((nay_status)others[i]));
   }
 }
 

@@ -343,20 +343,26 @@ static void the_planner_chooses(void **state) {
       {{.nkeys = 1000000, .nbytes = 1100000}, NAY_RIBBON}, /* 0.78 %, ribbon 0.26 % */
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-    nay_kind kind = NAY_AUTO;
-    nay_diag diag;
+    nay_plan plan = {.size = sizeof plan}, chosen = {.size = sizeof chosen};
     nay_params p = cases[i].params;
     p.size = sizeof p;
-    assert_ok(nay_params_choose_static(&p, &diag, &kind));
-    if (kind != cases[i].kind) fail_msg("case %zu: %s", i, nay_kind_name(kind));
+    p.kind = NAY_AUTO_STATIC;
+    assert_ok(nay_params_plan(&p, NULL, &plan));
+    if (plan.kind != cases[i].kind) fail_msg("case %zu: %s", i, nay_kind_name(plan.kind));
+    p.kind = plan.kind;
+    assert_ok(nay_params_plan(&p, NULL, &chosen));
+    assert_memory_equal(&plan, &chosen, sizeof plan);
   }
-  nay_params bad = {sizeof bad, .nkeys = 10};
-  nay_kind kind = NAY_AUTO;
+  nay_params bad = {sizeof bad, .kind = NAY_AUTO_STATIC, .nkeys = 10};
+  nay_plan plan = {.size = sizeof plan};
   nay_diag diag = {.what = NULL};
-  assert_status(nay_params_choose_static(&bad, &diag, &kind), NAY_EINVAL);
+  nay_builder *builder;
+  assert_status(nay_params_plan(&bad, &diag, &plan), NAY_EINVAL);
   assert_non_null(diag.what);
-  assert_status(nay_params_choose_static(NULL, NULL, &kind), NAY_EINVAL);
-  assert_int_equal(kind, NAY_AUTO);
+  bad.fpr = 0.01; /* a plan, and nothing else */
+  assert_ok(nay_params_plan(&bad, &diag, &plan));
+  assert_status(nay_builder_new(&bad, NULL, &diag, &builder), NAY_EINVAL);
+  assert_non_null(strstr(diag.what, "NAY_AUTO_STATIC"));
 }
 
 static void flags_and_threads_are_checked(void **state) {

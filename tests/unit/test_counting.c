@@ -253,9 +253,9 @@ static void merge_adds_counters(void **state) {
     if (i % 5 == 0) assert_ok(nay_filter_add_hash(both, hash_of(i), NULL));
   }
   snapshot before = snap(a);
-  assert_status(nay_filter_merge(a, b, 0.001), NAY_EFULL);
+  assert_status(nay_filter_merge(a, b, 0.001, NULL), NAY_EFULL);
   assert_true(snap_same(before, a));
-  assert_ok(nay_filter_merge(a, b, 1.0));
+  assert_ok(nay_filter_merge(a, b, 1.0, NULL));
   assert_true(same_bytes(a, both));
   nay_filter_free(a);
   nay_filter_free(b);
@@ -275,7 +275,7 @@ static void plans_of_one_size_merge(void **state) {
   for (uint64_t i = 0; i < 2000; i++) {
     assert_ok(nay_filter_add_hash(i % 2 ? a : b, hash_of(i), NULL));
   }
-  assert_ok(nay_filter_merge(a, b, 1.0)); /* by folding b */
+  assert_ok(nay_filter_merge(a, b, 1.0, NULL)); /* by folding b */
   for (uint64_t i = 0; i < 2000; i++) assert_ok(nay_filter_remove_hash(a, hash_of(i)));
   nay_stats stats = {.size = sizeof stats};
   assert_ok(nay_filter_stats(a, &stats));
@@ -291,7 +291,7 @@ static void folding_adds_counters(void **state) {
     assert_ok(nay_filter_add_hash(f, hash_of(i), NULL));
     assert_ok(nay_filter_add_hash(half, hash_of(i), NULL));
   }
-  assert_ok(nay_filter_fold(f, 2));
+  assert_ok(nay_filter_fold(f, 2, NULL));
   assert_true(same_bytes(f, half));
   for (uint64_t i = 0; i < 20000; i++) assert_ok(nay_filter_remove_hash(f, hash_of(i)));
   nay_stats stats = {.size = sizeof stats};
@@ -506,7 +506,7 @@ static void spare_records_do_not_matter_to_merges(void **state) {
     uint32_t extra = a->shape.extra;
     for (uint64_t i = 0; i < 400; i++)
       assert_ok(nay_filter_add_hash(i % 2 ? a : b, hash_of(i), NULL));
-    assert_ok(nay_filter_merge(a, b, 1.0));
+    assert_ok(nay_filter_merge(a, b, 1.0, NULL));
     assert_int_equal(a->shape.extra, extra);
     reload(&a);
     for (uint64_t i = 0; i < 400; i++) assert_ok(nay_filter_remove_hash(a, hash_of(i)));

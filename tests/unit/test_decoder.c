@@ -7,19 +7,19 @@ static void a_decoder_refuses_nonsense(void **state) {
   (void)state;
   nay_decoder *d;
   nay_filter *g;
-  assert_status(nay_decoder_new(NULL, NULL), NAY_EINVAL);
-  assert_ok(nay_decoder_new(NULL, &d));
-  assert_status(nay_decoder_add(NULL, "x", 1, NULL), NAY_EINVAL);
-  assert_status(nay_decoder_add(d, NULL, 1, NULL), NAY_EINVAL);
-  assert_ok(nay_decoder_add(d, NULL, 0, NULL));
-  assert_status(nay_decoder_finish(d, NULL, NULL), NAY_EINVAL);
-  assert_status(nay_decoder_finish(NULL, NULL, &g), NAY_EINVAL);
-  assert_status(nay_decoder_truncate(NULL, 0), NAY_EINVAL);
+  assert_status(nay__decoder_new(NULL, NULL), NAY_EINVAL);
+  assert_ok(nay__decoder_new(NULL, &d));
+  assert_status(nay__decoder_add(NULL, "x", 1, NULL), NAY_EINVAL);
+  assert_status(nay__decoder_add(d, NULL, 1, NULL), NAY_EINVAL);
+  assert_ok(nay__decoder_add(d, NULL, 0, NULL));
+  assert_status(nay__decoder_finish(d, NULL, NULL), NAY_EINVAL);
+  assert_status(nay__decoder_finish(NULL, NULL, &g), NAY_EINVAL);
+  assert_status(nay__decoder_truncate(NULL, 0), NAY_EINVAL);
   size_t len = 9;
   uint64_t total = 9;
-  assert_null(nay_decoder_bytes(NULL, &len, &total));
+  assert_null(nay__decoder_bytes(NULL, &len, &total));
   assert_true(len == 0 && total == 0);
-  nay_decoder_free(d);
+  nay__decoder_free(d);
 }
 
 /* ---- what a header may cost ---- */
@@ -33,7 +33,7 @@ static void claim(uint8_t header[64], uint64_t nblocks) {
   nay_params p = {sizeof p, .kind = NAY_BLOCKED, .nbits = 512, .k = 6};
   nay_filter *f;
   assert_ok(nay_filter_new(&p, NULL, NULL, &f));
-  assert_ok(nay_filter_encode_range(f, 0, header, 64));
+  assert_ok(nay__filter_encode_range(f, 0, header, 64));
   nay_filter_free(f);
   store(header + 32, nblocks);
   store(header + 48, nblocks * 64);
@@ -49,27 +49,27 @@ static void a_claim_costs_eight_times_what_is_sent(void **state) {
     flaky heap = {.fail_at = -1};
     nay_allocator a = flaky_allocator(&heap);
     nay_decoder *d;
-    assert_ok(nay_decoder_new(&a, &d));
+    assert_ok(nay__decoder_new(&a, &d));
     claim(header, claims[i]);
     size_t own = heap.live + 64; /* the decoder, and what alignment takes */
-    assert_ok(nay_decoder_add(d, header, sizeof header, NULL));
+    assert_ok(nay__decoder_add(d, header, sizeof header, NULL));
     assert_true(heap.peak <= own + 8 * sizeof header);
     size_t sent = sizeof header, piece = 1;
     for (; sent < (size_t)10 << 20; piece = piece < sizeof zeros / 2 ? 2 * piece : sizeof zeros) {
-      assert_ok(nay_decoder_add(d, zeros, piece, NULL));
+      assert_ok(nay__decoder_add(d, zeros, piece, NULL));
       sent += piece;
       assert_true(heap.live <= own + 8 * sent);
       assert_true(heap.peak <= own + 9 * sent + 64); /* while what has come is copied */
     }
-    nay_decoder_free(d);
+    nay__decoder_free(d);
     assert_true(flaky_is_clean(&heap));
   }
   nay_decoder *d;
   nay_diag diag;
-  assert_ok(nay_decoder_new(NULL, &d));
+  assert_ok(nay__decoder_new(NULL, &d));
   claim(header, (uint64_t)1 << 57);
-  assert_status(nay_decoder_add(d, header, sizeof header, &diag), NAY_ECORRUPT);
-  nay_decoder_free(d);
+  assert_status(nay__decoder_add(d, header, sizeof header, &diag), NAY_ECORRUPT);
+  nay__decoder_free(d);
 }
 
 int main(void) {

@@ -132,7 +132,7 @@ static void a_filter_of_no_keys_says_so(void **state) {
     if (!is_static) assert_int_equal(why.reason, NAY_REASON_NO_MATCH);
     nay_filter_free(f);
   }
-  nay_view view;
+  nay_view view = {.size = sizeof view};
   assert_ok(nay_format_view(nay_format_find("leveldb"), "", 0, 0, NULL, &view));
   assert_int_equal(explain_number(nay_view_filter(&view), 1).reason, NAY_REASON_NO_KEYS);
   assert_ok(nay_format_view(nay_format_find("rocksdb-ribbon"), "", 0, 0, NULL, &view));
@@ -277,7 +277,7 @@ static nay_status stop_at(void *ctx, const nay_explain_step *step) {
   return s->calls++ == s->at ? NAY_EIO : NAY_OK;
 }
 
-static void the_sink_can_stop_it(void **state) {
+static void the_visitor_can_stop_it(void **state) {
   (void)state;
   for (size_t i = 0; kind_at(i) != NAY_AUTO; i++) {
     nay_params p = {sizeof p, .kind = kind_at(i), .nkeys = 500, .fpr = 0.01};
@@ -341,12 +341,9 @@ static void null_is_refused(void **state) {
 
 static void everything_has_a_name(void **state) {
   (void)state;
-  for (int kind = NAY_STEP_BIT; kind <= NAY_STEP_CONSTANT; kind++)
-    assert_string_not_equal(nay_step_kind_name((nay_step_kind)kind), "unknown");
   for (int reason = NAY_REASON_NO_MATCH; reason <= NAY_REASON_DAMAGED; reason++) {
     assert_string_not_equal(nay_explain_reason_text((nay_explain_reason)reason), "unknown reason");
   }
-  assert_string_equal(nay_step_kind_name((nay_step_kind)0), "unknown");
   assert_string_equal(nay_explain_reason_text((nay_explain_reason)-1), "unknown reason");
 }
 
@@ -362,7 +359,7 @@ int main(void) {
       TEST(levels_of_scalable),
       TEST(generations_have_an_age),
       TEST(counters_of_counting),
-      TEST(the_sink_can_stop_it),
+      TEST(the_visitor_can_stop_it),
       TEST(every_size_of_the_struct),
       TEST(null_is_refused),
       TEST(everything_has_a_name),

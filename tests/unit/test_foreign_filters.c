@@ -40,7 +40,7 @@ static vector read_vector(const char *directory, const foreign_row *row) {
 /* Whether all slots of a quotient filter are in use. nori then misses keys, and nay answers
  * maybe. */
 static bool is_full(const vector *v, const nay_filter *f) {
-  const char *caveat = nay_format_caveat(f);
+  const char *caveat = nay_filter_caveat(f);
   return strstr(v->file, "qf_") != NULL && caveat != NULL;
 }
 
@@ -61,7 +61,7 @@ static void check_answers(const vector *v, const nay_filter *f) {
   }
   /* a filter that misses keys has a caveat */
   bool loses = strcmp(v->denied, "-") != 0;
-  if (loses) assert_non_null(nay_format_caveat(f));
+  if (loses) assert_non_null(nay_filter_caveat(f));
 }
 
 /* Rebuilds the filter by adds. nori drops the keys that do not fit, and nay refuses them. */
@@ -86,9 +86,9 @@ static void check_vector(const vector *v) {
   nay_diag diag = {.what = NULL};
   nay_status status = nay_format_decode(v->format, v->bytes.at, v->bytes.len, 0, NULL, &diag, &f);
   if (status != NAY_OK) fail_msg("%s: %s", v->file, diag.what);
-  assert_ptr_equal(nay_format_of(f), v->format);
+  assert_ptr_equal(nay_filter_format(f), v->format);
   check_answers(v, f);
-  assert_ok(nay_filter_copy(f, NULL, &copy));
+  assert_ok(nay_filter_copy(f, NULL, NULL, &copy));
   check_answers(v, copy);
   golden_assert_encodes(copy, v->bytes.at, v->bytes.len);
   assert_ok(nay_filter_stats(f, &stats));
@@ -131,7 +131,7 @@ static void either_name_reads_both_sizings(void **state) {
   nay_filter *f = golden_by_new(any, golden_str, 100, 10), *read;
   golden_bytes bytes = golden_encode(f);
   assert_ok(nay_format_decode(rounded, bytes.at, bytes.len, 0, NULL, NULL, &read));
-  assert_ptr_equal(nay_format_of(read), any);
+  assert_ptr_equal(nay_filter_format(read), any);
   golden_check_members(read, golden_str, 100);
   golden_assert_encodes(read, bytes.at, bytes.len);
   nay_filter_free(f);
@@ -151,7 +151,7 @@ static void k_0_is_maybe(void **state) {
   nay_filter *f;
   assert_ok(nay_format_decode(nay_format_find("nori12"), bytes, sizeof bytes, 0, NULL, NULL, &f));
   assert_true(nay_filter_may_contain(f, "a", 1));
-  assert_non_null(nay_format_caveat(f));
+  assert_non_null(nay_filter_caveat(f));
   nay_filter_free(f);
 }
 
@@ -266,7 +266,7 @@ static void a_full_quotient_filter_answers_maybe(void **state) {
   assert_true(refused >= 20);
   golden_check_members(f, golden_str, 40);
   assert_true(nay_filter_may_contain(f, "absent", 6));
-  assert_non_null(nay_format_caveat(f));
+  assert_non_null(nay_filter_caveat(f));
   nay_stats stats = {.size = sizeof stats};
   assert_ok(nay_filter_stats(f, &stats));
   assert_true(stats.fpr_now == 1);

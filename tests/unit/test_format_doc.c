@@ -48,7 +48,7 @@ static nay_filter *build_example(const example *e) {
   nay_filter *f;
   char keys[128];
   snprintf(keys, sizeof keys, "%s", e->keys);
-  assert_ok(nay_format_builder(format, &p, NULL, NULL, &b));
+  assert_ok(nay_format_builder_new(format, &p, NULL, NULL, &b));
   for (char *key = strtok(keys, ","); key != NULL; key = strtok(NULL, ",")) {
     assert_ok(nay_builder_add(b, key, strlen(key)));
   }

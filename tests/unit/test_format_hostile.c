@@ -28,7 +28,7 @@ static void assert_refused(const char *name, const uint8_t *bytes, size_t len, c
   nay_allocator allocator = flaky_allocator(&memory);
   nay_diag diag = {.offset = UINT64_MAX, .os_error = -1}, view_diag = diag;
   nay_filter *f = MARK;
-  nay_view view;
+  nay_view view = {.size = sizeof view};
   assert_status(nay_format_decode(format, bytes, len, 0, &allocator, &diag, &f), NAY_ECORRUPT);
   assert_ptr_equal(f, MARK);
   assert_int_equal(memory.calls, 0);
@@ -58,7 +58,7 @@ static void assert_accepted(const char *name, const uint8_t *bytes, size_t len, 
   flaky memory = {.fail_at = -1};
   nay_allocator allocator = flaky_allocator(&memory);
   nay_filter *f;
-  nay_view view;
+  nay_view view = {.size = sizeof view};
   assert_ok(nay_format_decode(format, bytes, len, 0, &allocator, NULL, &f));
   assert_true(memory.peak <= 2 * len + 65536);
   assert_ok(nay_format_view(format, bytes, len, 0, NULL, &view));
@@ -296,7 +296,7 @@ static void every_flipped_bit_is_safe(void **state) {
   const nay_format *format = nay_format_find(name);
   for (size_t bit = 0; bit < 8 * b.len; bit++) {
     b.at[bit / 8] ^= (uint8_t)(1u << bit % 8);
-    nay_view view;
+    nay_view view = {.size = sizeof view};
     if (nay_format_view(format, b.at, b.len, 0, NULL, &view) == NAY_OK) {
       size_t kept = nay_format_encoded_size(format, nay_view_filter(&view));
       assert_true(kept <= b.len);
@@ -329,7 +329,7 @@ static void random_bytes_are_safe(void **state) {
     size_t len = r % sizeof bytes;
     for (size_t i = 0; i < len; i++) bytes[i] = (uint8_t)nay_hash_mix(round << 8 | i);
     if (round % 2 == 0) make_plausible(name, bytes, len, r >> 32);
-    nay_view view;
+    nay_view view = {.size = sizeof view};
     if (nay_format_view(format, bytes, len, 0, NULL, &view) != NAY_OK) continue;
     assert_accepted(name, bytes, len, nay_format_encoded_size(format, nay_view_filter(&view)));
     accepted++;
@@ -344,7 +344,7 @@ static void views_at_any_address(void **state) {
     uint8_t *memory = malloc(b.len + shift), key[GOLDEN_KEY_MAX];
     assert_non_null(memory);
     memcpy(memory + shift, b.at, b.len);
-    nay_view view;
+    nay_view view = {.size = sizeof view};
     assert_ok(nay_format_view(nay_format_find(name), memory + shift, b.len, 0, NULL, &view));
     const nay_filter *f = nay_view_filter(&view);
     for (uint64_t i = 0; i < 100; i++) {
@@ -382,7 +382,7 @@ static void no_memory(void **state) {
   nay_allocator allocator = flaky_allocator(&memory);
   nay_diag diag = {.offset = 1, .os_error = 1};
   nay_builder *builder = NULL;
-  assert_status(nay_format_builder(format, &p, &allocator, &diag, &builder), NAY_ENOMEM);
+  assert_status(nay_format_builder_new(format, &p, &allocator, &diag, &builder), NAY_ENOMEM);
   assert_string_equal(diag.what, "no memory for a builder");
   free(b.at);
 }

@@ -125,9 +125,9 @@ static void static_means_static(void **state) {
   f = set_build(&p, NULL, 0);
   assert_status(nay_filter_add_hash(f, (nay_hash){1, 0}, NULL), NAY_ENOTSUP);
   assert_status(nay_filter_clear(f), NAY_ENOTSUP);
-  assert_status(nay_filter_fold(f, 2), NAY_ENOTSUP);
-  assert_status(nay_filter_merge(f, f, 1), NAY_ENOTSUP);
-  assert_status(nay_filter_shrink(f, 10), NAY_ENOTSUP);
+  assert_status(nay_filter_fold(f, 2, NULL), NAY_ENOTSUP);
+  assert_status(nay_filter_merge(f, f, 1, NULL), NAY_ENOTSUP);
+  assert_status(nay_filter_shrink(f, 10, NULL), NAY_ENOTSUP);
   nay_filter_free(f);
 }
 

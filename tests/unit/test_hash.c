@@ -8,6 +8,7 @@
 
 #include "format/format.h"
 #include "golden/golden.h"
+#include "hash/hash.h"
 #include "support/hashes.h"
 
 /* The hash of a key in a layout; the key is at the very end of its memory, at any alignment. */
@@ -59,7 +60,7 @@ static void siphash24_is_the_published_table(void **state) {
   while ((line = golden_line(&rest)) != NULL) {
     char *end;
     size_t len = strtoul(line, &end, 10);
-    assert_int_equal(nay_hash_siphash(key, input, len, 2, 4), strtoull(end, NULL, 16));
+    assert_int_equal(nay__siphash(key, input, len, 2, 4), strtoull(end, NULL, 16));
     rows++;
   }
   assert_int_equal(rows, 64);
@@ -77,7 +78,7 @@ static void siphash24_is_libsodium(void **state) {
     assert_int_equal(crypto_shorthash(out, input, len, key), 0);
     uint64_t want = 0;
     for (unsigned i = 8; i-- > 0;) want = want << 8 | out[i];
-    assert_int_equal(nay_hash_siphash(key, input, len, 2, 4), want);
+    assert_int_equal(nay__siphash(key, input, len, 2, 4), want);
   }
 }
 
@@ -97,7 +98,7 @@ static void siphash13_is_rust_and_python(void **state) {
     char *end;
     size_t len = strtoul(line + 32, &end, 10);
     uint64_t want = strtoull(end, NULL, 16);
-    assert_int_equal(nay_hash_siphash(p.key, input, len, 1, 3), want);
+    assert_int_equal(nay__siphash(p.key, input, len, 1, 3), want);
     nay_filter *f = native(p);
     assert_int_equal(hash_in(f, input, len, rows % 8).lo, want);
     nay_filter_free(f);
@@ -287,8 +288,7 @@ static void names_are_distinct(void **state) {
   nay_hash_kind kinds[NAY_HASH_LAST + 1];
   size_t n = 0;
   for (unsigned kind = 0; kind <= NAY_HASH_LAST; kind++) {
-    if (strcmp(nay_hash_name((nay_hash_kind)kind), "unknown") != 0)
-      kinds[n++] = (nay_hash_kind)kind;
+    if (nay_hash_name((nay_hash_kind)kind) != NULL) kinds[n++] = (nay_hash_kind)kind;
   }
   assert_true(n >= 13);
   for (size_t i = 0; i < n; i++) {
@@ -296,7 +296,7 @@ static void names_are_distinct(void **state) {
       assert_string_not_equal(nay_hash_name(kinds[i]), nay_hash_name(kinds[j]));
     }
   }
-  assert_string_equal(nay_hash_name((nay_hash_kind)63), "unknown");
+  assert_null(nay_hash_name((nay_hash_kind)63));
 }
 
 /* Two functions of one number would make nay_filter_same_hash lie. */

@@ -95,7 +95,7 @@ static void same_when_viewed(const nay_filter *f, inline_type type, const char *
   uint8_t *bytes = malloc(len + 3);
   assert_non_null(bytes);
   for (size_t odd = 0; odd <= 3; odd += 3) {
-    nay_view view;
+    nay_view view = {.size = sizeof view};
     assert_ok(nay_filter_encode(f, bytes + odd, len, &written));
     assert_ok(nay_view_open(bytes + odd, len, NULL, NULL, &view));
     assert_same(nay_view_filter(&view), type, what);
@@ -123,7 +123,7 @@ static void same_when_mapped(const nay_filter *f, inline_type type, const char *
 static void same_in_every_form(const nay_filter *f, inline_type type, const char *what) {
   nay_filter *copy;
   assert_same(f, type, what);
-  assert_ok(nay_filter_copy(f, NULL, &copy));
+  assert_ok(nay_filter_copy(f, NULL, NULL, &copy));
   assert_same(copy, type, what);
   nay_filter_free(copy);
   same_when_viewed(f, type, what);
@@ -178,12 +178,12 @@ static void blocked_in_every_form(void **state) {
     nay_filter *f = blocked(1536, ks[i], x, 120000 / (ks[i] + 6)), *other;
     choose_hashes(x, 120000 / (ks[i] + 6), TEST_SCALE(6400));
     same_in_every_form(f, INLINE_BLOCKED, "blocked");
-    assert_ok(nay_filter_fold(f, 3));
+    assert_ok(nay_filter_fold(f, 3, NULL));
     same_in_every_form(f, INLINE_BLOCKED, "folded");
     other = blocked(256, ks[i], x + 500, 1000);
-    assert_ok(nay_filter_merge(f, other, 1));
+    assert_ok(nay_filter_merge(f, other, 1, NULL));
     same_in_every_form(f, INLINE_BLOCKED, "merged at another size");
-    assert_ok(nay_filter_intersect(f, other));
+    assert_ok(nay_filter_intersect(f, other, NULL));
     same_in_every_form(f, INLINE_BLOCKED, "intersected");
     assert_ok(nay_filter_clear(f));
     assert_same(f, INLINE_BLOCKED, "cleared");
@@ -310,15 +310,23 @@ static void other_widths_and_null(void **state) {
         assert_refused(f, fuses[i].type, NAY_ENOTSUP);
       }
     }
-    assert_status(nay_filter_inline_fuse(f, bits, 3, NULL, NULL), NAY_EINVAL);
+    const uint32_t shapes[] = {NAY_INLINE_FUSE8, NAY_INLINE_FUSE16};
     nay_inline_fuse probe;
-    nay_status wanted = bits == 8 || bits == 16 ? NAY_OK : NAY_ENOTSUP;
-    assert_status(nay_filter_inline_fuse(f, bits, 3, NULL, &probe), wanted);
+    for (unsigned i = 0; i < 2; i++) {
+      nay_status wanted = bits == 8u << i ? NAY_OK : NAY_ENOTSUP;
+      assert_status(nay_filter_inline(f, shapes[i], sizeof probe, NULL, &probe), wanted);
+      assert_status(nay_filter_inline(f, shapes[i], sizeof probe, NULL, NULL), NAY_EINVAL);
+      assert_status(nay_filter_inline(f, shapes[i], sizeof probe - 8, NULL, &probe), NAY_EINVAL);
+    }
     nay_filter_free(f);
   }
   nay_filter *f = blocked(4, 4, x, 100);
-  assert_status(nay_filter_inline_blocked(f, NULL, NULL), NAY_EINVAL);
   nay_inline_blocked kept = {.k = 99}, probe = kept;
+  const size_t size = sizeof probe;
+  assert_status(nay_filter_inline(f, NAY_INLINE_BLOCKED, size, NULL, NULL), NAY_EINVAL);
+  assert_status(nay_filter_inline(f, NAY_INLINE_BLOCKED, size + 8, NULL, &probe), NAY_EINVAL);
+  assert_status(nay_filter_inline(f, 0, size, NULL, &probe), NAY_ENOTSUP); /* no such shape */
+  assert_status(nay_filter_inline(f, 6, size, NULL, &probe), NAY_ENOTSUP);
   nay_filter_free(f);
   assert_status(nay_inline_blocked_init(NULL, NULL, &probe), NAY_EINVAL);
   assert_memory_equal(&probe, &kept, sizeof probe);
@@ -329,12 +337,19 @@ static void concurrent_filters(void **state) {
   (void)state;
   uint64_t *x = set_random(500, 7);
   choose_hashes(x, 500, 640);
-  nay_filter *f = blocked(40, 6, x, 500);
-  assert_ok(nay_filter_make_concurrent(f));
+  nay_params p = {.size = sizeof p,
+                  .kind = NAY_BLOCKED,
+                  .nbits = 40 * 512,
+                  .k = 6,
+                  .flags = NAY_CONCURRENT,
+                  .hash = NAY_HASH_CALLER};
+  nay_filter *f;
+  assert_ok(nay_filter_new(&p, NULL, NULL, &f));
   assert_refused(f, INLINE_BLOCKED, NAY_ENOTSUP);
   nay_filter_free(f);
-  f = fuse(8, 3, x, 500); /* static: nobody adds */
-  assert_ok(nay_filter_make_concurrent(f));
+  p = set_params(NAY_FUSE, 1.0 / 256, 3);
+  p.flags |= NAY_CONCURRENT; /* static: nobody adds */
+  f = set_build(&p, x, 500);
   assert_same(f, INLINE_FUSE8, "shared fuse");
   nay_filter_free(f);
   free(x);

@@ -82,9 +82,9 @@ static void words_of(const nay_filter *f, const uint64_t *x, uint64_t *words) {
 
 static void check_map(size_t nkeys, unsigned value_bits, unsigned check_bits) {
   pairs p = pairs_of(nkeys, value_bits, 9);
-  nay_map_params params = params_of(value_bits, check_bits);
-  nay_map *map = build(&params, &p);
-  nay_filter *f = &map->filter;
+  nay_params params = params_of(value_bits, check_bits);
+  nay_filter *map = build(&params, &p);
+  nay_filter *f = map;
   const nay_kernels *own = f->kernels, *table;
   uint64_t x[NWORDS], want[NWORDS], words[NWORDS];
   for (size_t i = 0; i < NWORDS; i++) {
@@ -109,7 +109,7 @@ static void check_map(size_t nkeys, unsigned value_bits, unsigned check_bits) {
     assert_int_equal(want[i], nay__map_word_of(&f->shape, x[i], value));
   }
   f->kernels = own;
-  nay_map_free(map);
+  nay_filter_free(map);
   pairs_free(&p);
 }
 

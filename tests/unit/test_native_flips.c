@@ -25,7 +25,7 @@ static size_t first_accepted_flip(uint8_t *p, size_t len,
 }
 
 static bool view_accepts(const uint8_t *p, size_t len) {
-  nay_view view;
+  nay_view view = {.size = sizeof view};
   return nay_view_open(p, len, NULL, NULL, &view) == NAY_OK;
 }
 
@@ -74,7 +74,7 @@ static void check_lazy(uint8_t *p, size_t len, uint64_t nmembers, size_t bit) {
   uint8_t out[1];
   assert_status(nay_filter_stats(f, &stats), NAY_ECORRUPT);
   assert_status(nay_filter_health(f), NAY_ECORRUPT);
-  assert_status(nay_filter_copy(f, NULL, &copy), NAY_ECORRUPT);
+  assert_status(nay_filter_copy(f, NULL, NULL, &copy), NAY_ECORRUPT);
   assert_true(nay_filter_encode(f, out, sizeof out, &written) != NAY_OK);
   nay_filter_free(f);
 }
@@ -176,7 +176,7 @@ static void views_at_every_alignment(void **state) {
   uint8_t *p = native_sample_upto(family->kind, 4096, &n, &len);
   uint8_t *room = malloc(len + 64);
   for (size_t shift = 0; shift < 64; shift++) {
-    nay_view view;
+    nay_view view = {.size = sizeof view};
     memcpy(room + shift, p, len);
     assert_ok(nay_view_open(room + shift, len, NULL, NULL, &view));
     assert_true(native_members_ok(nay_view_filter(&view), n));

@@ -49,7 +49,7 @@ static void files_while_threads_add(void **state) {
   for (unsigned round = 0; round < ROUNDS; round++) {
     uint64_t before[THREADS];
     size_t len;
-    nay_view view;
+    nay_view view = {.size = sizeof view};
     for (unsigned t = 0; t < THREADS; t++) before[t] = atomic_load(&adders[t].added);
     uint8_t *p = native_encode(f, &len);
     assert_ok(nay_view_open(p, len, NULL, NULL, &view));

@@ -7,6 +7,7 @@
 #include "build/bulk_strategy.h"
 
 #include "support/flaky.h"
+#include "support/keys.h"
 #include "support/test.h"
 
 static nay_kind kind;
@@ -167,7 +168,8 @@ static void keys_in_batches(void **state) {
   assert_ok(nay_filter_new(&p, NULL, NULL, &f));
   assert_ok(nay_filter_new(&p, NULL, NULL, &g));
   const uint8_t *bytes = (const uint8_t *)hashes;
-  assert_ok(nay_filter_add_packed(f, bytes, offsets, n, NULL, NULL));
+  nay_column column = column_of(bytes, offsets, n);
+  assert_ok(nay_filter_add_column(f, &column, n, NULL, NULL));
   for (size_t i = 0; i < n; i++) {
     assert_ok(nay_filter_add(g, bytes + offsets[i], offsets[i + 1] - offsets[i], NULL));
   }

@@ -235,7 +235,7 @@ static void unions_of_n_and_2n_are_good(void **state) {
         for (uint64_t i = n; i < n + factor * n; i++) {
           assert_ok(nay_filter_add_hash(b, (nay_hash){nay_hash_mix(i), 0}, NULL));
         }
-        assert_ok(nay_filter_merge(a, b, 1.0));
+        assert_ok(nay_filter_merge(a, b, 1.0, NULL));
         assert_ok(nay_filter_stats(a, &stats));
         double expected = kind == NAY_BLOOM ? nay__fpr_bloom(plan.nbits, plan.k, (factor + 1) * n)
                                             : nay__fpr_blocked(nay__blocked_size(n, 0.01, 0),

@@ -4,8 +4,8 @@
  * a header of LOADCHUNK, in the fields of RESTORE, in the arguments of RESERVE.
  */
 #include "base/bytes.h"
-#include "nay_redis_cuckoo.h"
 #include "redis/cfsub.h"
+#include "redis/redis.h"
 #include "support/flaky.h"
 #include "support/redisbloom.h"
 
@@ -23,7 +23,7 @@ static uint64_t bits_of(double x) {
 
 static uint64_t item(uint64_t i) {
   uint8_t text[32];
-  return nay_cfchain_hash(text, redisbloom_key("item", i, text));
+  return nay__cfchain_hash(text, redisbloom_key("item", i, text));
 }
 
 /* The header of two sub-filters, 256 and 512 buckets of 4, with one field changed: refused, with a
@@ -34,7 +34,8 @@ static void refuse_cf(size_t offset, uint64_t value, size_t width) {
   nay_cfchain_header h = {.nfilters = 77};
   nay_diag diag = {.offset = UINT64_MAX};
   nay_filter *f = NULL;
-  assert_status(nay_cfchain_read_header(bytes.at, NAY_CFCHAIN_HEADER_LEN, &diag, &h), NAY_ECORRUPT);
+  assert_status(nay__cfchain_read_header(bytes.at, NAY_CFCHAIN_HEADER_LEN, &diag, &h),
+                NAY_ECORRUPT);
   assert_non_null(diag.what);
   assert_true(diag.offset < NAY_CFCHAIN_HEADER_LEN);
   assert_int_equal(h.nfilters, 77);
@@ -57,17 +58,17 @@ static void cve_2024_25115_cf_loadchunk_heap_overflow(void **state) {
   golden_bytes bytes = redisbloom_bytes("cf_b4", false);
   nay_cfchain_header h;
   nay_cfchain *chain;
-  assert_ok(nay_cfchain_read_header(bytes.at, NAY_CFCHAIN_HEADER_LEN, NULL, &h));
-  assert_ok(nay_cfchain_new(&h, NULL, NULL, &chain));
+  assert_ok(nay__cfchain_read_header(bytes.at, NAY_CFCHAIN_HEADER_LEN, NULL, &h));
+  assert_ok(nay__cfchain_new(&h, NULL, NULL, &chain));
   uint8_t *big = malloc(1 << 20); /* ASan watches what is written */
   assert_non_null(big);
   memset(big, 0x41, 1 << 20);
   for (uint64_t offset = 0; offset < 4096; offset += 127) {
-    assert_status(nay_cfchain_load(chain, offset, big, 1 << 20), NAY_EINVAL);
-    assert_status(nay_cfchain_load(chain, 0 - offset, big, 2049), NAY_EINVAL);
+    assert_status(nay__cfchain_load(chain, offset, big, 1 << 20), NAY_EINVAL);
+    assert_status(nay__cfchain_load(chain, 0 - offset, big, 2049), NAY_EINVAL);
   }
   free(big);
-  nay_cfchain_free(chain);
+  nay__cfchain_free(chain);
   free(bytes.at);
 }
 
@@ -79,10 +80,10 @@ static void cve_2024_25116_cf_reserve_reachable_assert(void **state) {
   nay_cfchain_header h;
   for (size_t i = 0; i < sizeof wild / sizeof wild[0]; i++) {
     uint32_t number = wild[i] > UINT32_MAX ? UINT32_MAX : (uint32_t)wild[i];
-    assert_status(nay_cfchain_plan(wild[i], 2, 20, 1, &h), NAY_EINVAL);
-    if (number != 1) assert_status(nay_cfchain_plan(1024, number, 20, 1, &h), NAY_EINVAL);
-    if (number != 1) assert_status(nay_cfchain_plan(1024, 2, number, 1, &h), NAY_EINVAL);
-    if (number > 1) assert_status(nay_cfchain_plan(1024, 2, 20, number, &h), NAY_EINVAL);
+    assert_status(nay__cfchain_plan(wild[i], 2, 20, 1, &h), NAY_EINVAL);
+    if (number != 1) assert_status(nay__cfchain_plan(1024, number, 20, 1, &h), NAY_EINVAL);
+    if (number != 1) assert_status(nay__cfchain_plan(1024, 2, number, 1, &h), NAY_EINVAL);
+    if (number > 1) assert_status(nay__cfchain_plan(1024, 2, 20, number, &h), NAY_EINVAL);
   }
 }
 
@@ -95,13 +96,13 @@ static void cve_2024_55656_product_overflow(void **state) {
                           .max_iterations = 1,
                           .expansion = 32768};
   uint64_t nslots;
-  assert_status(nay_cfchain_nslots(&h, NULL, &nslots), NAY_ECORRUPT);
+  assert_status(nay__cfchain_nslots(&h, NULL, &nslots), NAY_ECORRUPT);
   h = (nay_cfchain_header){
       .nbuckets = 2, .nfilters = 65535, .bucket_size = 1, .max_iterations = 1, .expansion = 2};
-  assert_status(nay_cfchain_nslots(&h, NULL, &nslots), NAY_ECORRUPT);
+  assert_status(nay__cfchain_nslots(&h, NULL, &nslots), NAY_ECORRUPT);
   nay_sbchain *chain;
-  assert_status(nay_sbchain_new(0.01, UINT64_MAX, 2, NAY_SB_DEFAULT, NULL, &chain), NAY_EINVAL);
-  assert_status(nay_sbchain_new(1e-300, UINT64_C(1) << 62, 2, NAY_SB_DEFAULT, NULL, &chain),
+  assert_status(nay__sbchain_new(0.01, UINT64_MAX, 2, NAY_SB_DEFAULT, NULL, &chain), NAY_EINVAL);
+  assert_status(nay__sbchain_new(1e-300, UINT64_C(1) << 62, 2, NAY_SB_DEFAULT, NULL, &chain),
                 NAY_EINVAL);
 }
 
@@ -128,24 +129,24 @@ static void redis_8_2_3_cf_counter_overflow(void **state) {
   put(bytes.at + 16, INT64_MAX, 8); /* and has removed all that can be counted */
   nay_cfchain_header h;
   nay_cfchain *chain;
-  assert_ok(nay_cfchain_read_header(bytes.at, NAY_CFCHAIN_HEADER_LEN, NULL, &h));
-  assert_ok(nay_cfchain_new(&h, NULL, NULL, &chain));
+  assert_ok(nay__cfchain_read_header(bytes.at, NAY_CFCHAIN_HEADER_LEN, NULL, &h));
+  assert_ok(nay__cfchain_new(&h, NULL, NULL, &chain));
   const uint8_t *slots = bytes.at + NAY_CFCHAIN_HEADER_LEN;
-  assert_ok(nay_cfchain_load(chain, 0, slots, 1024));
-  assert_ok(nay_cfchain_load(chain, 1024, slots + 1024, 2048));
-  nay_cfchain_describe(chain, &h);
+  assert_ok(nay__cfchain_load(chain, 0, slots, 1024));
+  assert_ok(nay__cfchain_load(chain, 1024, slots + 1024, 2048));
+  nay__cfchain_describe(chain, &h);
   assert_int_equal(h.nitems, 2100); /* counted, not believed */
   assert_int_equal(h.ndeletes, INT64_MAX);
   for (uint64_t i = 400, left = 2100; i < 2500; i++, left--) {
-    assert_true(nay_cfchain_remove(chain, item(i)));
-    nay_cfchain_describe(chain, &h);
+    assert_true(nay__cfchain_remove(chain, item(i)));
+    nay__cfchain_describe(chain, &h);
     assert_int_equal(h.nitems, left - 1);
     assert_true(h.ndeletes <= 2100);
   }
-  assert_false(nay_cfchain_remove(chain, item(400)));
-  nay_cfchain_describe(chain, &h);
+  assert_false(nay__cfchain_remove(chain, item(400)));
+  nay__cfchain_describe(chain, &h);
   assert_int_equal(h.nitems, 0);
-  nay_cfchain_free(chain);
+  nay__cfchain_free(chain);
   free(bytes.at);
 }
 
@@ -154,15 +155,15 @@ static void issue_481_cf_expansion_0(void **state) {
   (void)state;
   nay_cfchain_header h;
   nay_cfchain *chain;
-  assert_ok(nay_cfchain_plan(4, 2, 20, 0, &h));
-  assert_ok(nay_cfchain_new(&h, NULL, NULL, &chain));
+  assert_ok(nay__cfchain_plan(4, 2, 20, 0, &h));
+  assert_ok(nay__cfchain_new(&h, NULL, NULL, &chain));
   unsigned full = 0;
-  for (uint64_t i = 0; i < 100; i++) full += nay_cfchain_add(chain, item(i)) == NAY_EFULL;
+  for (uint64_t i = 0; i < 100; i++) full += nay__cfchain_add(chain, item(i)) == NAY_EFULL;
   assert_true(full >= 96);
-  nay_cfchain_describe(chain, &h);
+  nay__cfchain_describe(chain, &h);
   assert_int_equal(h.nfilters, 1);
   assert_int_equal(h.nitems, 100 - full);
-  nay_cfchain_free(chain);
+  nay__cfchain_free(chain);
 }
 
 /* Redis 8.4.1, MOD-11593: slots of an RDB value that are shorter or longer than the header says.
@@ -179,13 +180,13 @@ static void redis_8_4_1_cf_rdb_of_another_length(void **state) {
                             .max_iterations = 20,
                             .expansion = 2};
     nay_cfchain *chain;
-    assert_ok(nay_cfchain_open(&h, &a, NULL, &chain));
+    assert_ok(nay__cfchain_open(&h, &a, NULL, &chain));
     uint8_t *slots = flaky_zalloc(&heap, len);
-    nay_status status = nay_cfchain_adopt(chain, 0, 256, slots, len);
+    nay_status status = nay__cfchain_adopt(chain, 0, 256, slots, len);
     assert_status(status, len == 1024 ? NAY_OK : NAY_ECORRUPT);
     if (status != NAY_OK) flaky_free(&heap, slots, len);
-    assert_status(nay_cfchain_finish(chain), NAY_ECORRUPT);
-    nay_cfchain_free(chain);
+    assert_status(nay__cfchain_finish(chain), NAY_ECORRUPT);
+    nay__cfchain_free(chain);
     assert_true(flaky_is_clean(&heap));
   }
 }
@@ -198,10 +199,10 @@ static void headers_of_other_lengths_are_refused(void **state) {
   nay_sbchain *chain;
   for (size_t len = 0; len < 200; len++) {
     if (len != NAY_CFCHAIN_HEADER_LEN) {
-      assert_status(nay_cfchain_read_header(cf.at, len, NULL, &h), NAY_ECORRUPT);
+      assert_status(nay__cfchain_read_header(cf.at, len, NULL, &h), NAY_ECORRUPT);
     }
     if (len != 73) {
-      assert_status(nay_sbchain_decode_header(bf.at, len, NULL, NULL, &chain), NAY_ECORRUPT);
+      assert_status(nay__sbchain_decode_header(bf.at, len, NULL, NULL, &chain), NAY_ECORRUPT);
     }
   }
   free(cf.at);
@@ -231,7 +232,7 @@ static void refuse_bf(size_t offset, uint64_t value, size_t width) {
   nay_sbchain *chain = NULL;
   nay_filter *f = NULL;
   nay_diag diag = {.offset = UINT64_MAX};
-  assert_status(nay_sbchain_decode_header(bytes.at, 73, &a, &diag, &chain), NAY_ECORRUPT);
+  assert_status(nay__sbchain_decode_header(bytes.at, 73, &a, &diag, &chain), NAY_ECORRUPT);
   assert_non_null(diag.what);
   assert_null(chain);
   assert_true(heap.peak < 4096); /* no array was made for it */
@@ -263,10 +264,11 @@ static void redis_8_2_3_bf_empty_chain(void **state) {
   nay_sbchain *chain = NULL;
   put(header + AT_OPTIONS, NAY_SB_DEFAULT, 4);
   put(header + AT_GROWTH, 2, 4);
-  assert_status(nay_sbchain_decode_header(header, sizeof header, NULL, NULL, &chain), NAY_ECORRUPT);
-  assert_ok(nay_sbchain_begin(0, NAY_SB_DEFAULT, 2, NULL, NULL, &chain));
-  assert_status(nay_sbchain_finish(chain, NULL), NAY_ECORRUPT);
-  nay_sbchain_free(chain);
+  assert_status(nay__sbchain_decode_header(header, sizeof header, NULL, NULL, &chain),
+                NAY_ECORRUPT);
+  assert_ok(nay__sbchain_begin(0, NAY_SB_DEFAULT, 2, NULL, NULL, &chain));
+  assert_status(nay__sbchain_finish(chain, NULL), NAY_ECORRUPT);
+  nay__sbchain_free(chain);
 }
 
 /* Redis 8.2.3, 8.4.1 (MOD-11590), CVE-2026-25589 and 8.2.8: RESTORE of a filter whose numbers do
@@ -298,9 +300,9 @@ static void cve_2026_25589_bf_restore_of_an_invalid_filter(void **state) {
                      .hashes = 8};
   nay_sbchain *chain;
   uint8_t bytes[8] = {0};
-  assert_ok(nay_sbchain_begin(0, NAY_SB_DEFAULT, 2, NULL, NULL, &chain));
-  assert_status(nay_sbchain_take(chain, &link, bytes, NULL), NAY_ECORRUPT);
-  nay_sbchain_free(chain);
+  assert_ok(nay__sbchain_begin(0, NAY_SB_DEFAULT, 2, NULL, NULL, &chain));
+  assert_status(nay__sbchain_take(chain, &link, bytes, NULL), NAY_ECORRUPT);
+  nay__sbchain_free(chain);
 }
 
 /* RedisBloom #1027: a list of links as long as a stranger says. */
@@ -319,13 +321,13 @@ static void issue_641_bf_of_no_bits(void **state) {
     nay_sbchain *chain;
     nay_sblink link;
     bool is_new = false;
-    assert_ok(nay_sbchain_new(rates[i], 1, 0, NAY_SB_DEFAULT | NAY_SB_NO_SCALING, NULL, &chain));
-    assert_ok(nay_sbchain_add(chain, "x", 1, &is_new));
+    assert_ok(nay__sbchain_new(rates[i], 1, 0, NAY_SB_DEFAULT | NAY_SB_NO_SCALING, NULL, &chain));
+    assert_ok(nay__sbchain_add(chain, "x", 1, &is_new));
     assert_true(is_new);
-    assert_true(nay_sbchain_may_contain(chain, "x", 1));
-    assert_ok(nay_sbchain_link(chain, 0, &link));
+    assert_true(nay__sbchain_may_contain(chain, "x", 1));
+    assert_ok(nay__sbchain_link(chain, 0, &link));
     assert_true(link.nbits >= 64 && link.hashes >= 1);
-    nay_sbchain_free(chain);
+    nay__sbchain_free(chain);
   }
 }
 

@@ -3,7 +3,7 @@
  * the sums right, as CF.SCANDUMP and as DUMP write them: most are accepted, and then answer as the
  * chain object that the Redis module has. `test_redisbloom_mutations N` makes N of them.
  */
-#include "nay_redis_cuckoo.h"
+#include "redis/redis.h"
 #include "support/cf_mutate.h"
 #include "support/exercise.h"
 #include "support/redisbloom.h"
@@ -17,12 +17,12 @@ static uint64_t rounds = TEST_SCALE(10000);
 static nay_cfchain *chain_of(const uint8_t *p, size_t len) {
   nay_cfchain_header h;
   nay_cfchain *chain;
-  assert_ok(nay_cfchain_read_header(p, NAY_CFCHAIN_HEADER_LEN, NULL, &h));
-  assert_ok(nay_cfchain_new(&h, NULL, NULL, &chain));
+  assert_ok(nay__cfchain_read_header(p, NAY_CFCHAIN_HEADER_LEN, NULL, &h));
+  assert_ok(nay__cfchain_new(&h, NULL, NULL, &chain));
   size_t at = NAY_CFCHAIN_HEADER_LEN, n;
-  for (uint64_t place = 0; nay_cfchain_chunk(chain, place, &n) != NULL; place += n, at += n) {
+  for (uint64_t place = 0; nay__cfchain_chunk(chain, place, &n) != NULL; place += n, at += n) {
     assert_true(at + n <= len);
-    assert_ok(nay_cfchain_load(chain, place, p + at, n));
+    assert_ok(nay__cfchain_load(chain, place, p + at, n));
   }
   assert_int_equal(at, len);
   return chain;
@@ -36,10 +36,10 @@ static void assert_answers(const uint8_t *p, size_t len, const nay_format *forma
   assert_ok(nay_format_decode(format, bytes, nbytes, 0, NULL, NULL, &f));
   for (uint64_t i = 0; i < 200; i++) {
     nay_hash hash = {nay_hash_mix(i ^ len << 20), 0};
-    assert_int_equal(nay_filter_may_contain_hash(f, hash), nay_cfchain_has(chain, hash.lo));
+    assert_int_equal(nay_filter_may_contain_hash(f, hash), nay__cfchain_has(chain, hash.lo));
   }
   nay_filter_free(f);
-  nay_cfchain_free(chain);
+  nay__cfchain_free(chain);
 }
 
 /* The same bytes in memory that ends where they end, for the sanitizers. */

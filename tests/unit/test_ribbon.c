@@ -101,12 +101,12 @@ static void shrinking_is_building_smaller(void **state) {
     nay_params p = set_params(NAY_RIBBON, 1e-5, 0);
     nay_filter *f = set_build(&p, x, n);
     size_t full = f->nbytes;
-    assert_ok(nay_filter_shrink(f, full + 100));
+    assert_ok(nay_filter_shrink(f, full + 100, NULL));
     assert_int_equal(f->nbytes, full);
     for (size_t nbytes = full; nbytes > n / 8; nbytes = nbytes * (n > 100000 ? 3 : 7) / 8) {
       nay_params q = {sizeof q, .kind = NAY_RIBBON, .nbytes = nbytes, .hash = NAY_HASH_CALLER};
       nay_filter *built = set_build(&q, x, n);
-      assert_ok(nay_filter_shrink(f, nbytes));
+      assert_ok(nay_filter_shrink(f, nbytes, NULL));
       assert_true(f->nbytes <= nbytes);
       if (built->shape.extra != 0) {
         set_same_bytes(f, built);
@@ -116,14 +116,14 @@ static void shrinking_is_building_smaller(void **state) {
       set_all_maybe(f, x, n);
       nay_filter_free(built);
     }
-    assert_status(nay_filter_shrink(f, 8), NAY_EINVAL);
+    assert_status(nay_filter_shrink(f, 8, NULL), NAY_EINVAL);
     nay_filter_free(f);
     free(x);
   }
   uint64_t *x = set_random(20, 4);
   nay_params p = set_params(NAY_RIBBON, 0.01, 0);
   nay_filter *f = set_build(&p, x, 20);
-  assert_status(nay_filter_shrink(f, 16), NAY_ENOTSUP); /* a Bloom filter */
+  assert_status(nay_filter_shrink(f, 16, NULL), NAY_ENOTSUP); /* a Bloom filter */
   nay_filter_free(f);
   free(x);
 }

@@ -42,7 +42,7 @@ static void check_file(const char *line) {
     nay_filter *f = decode(layouts[i], stored.at, stored.len), *copy;
     golden_check_members(f, golden_set(set), n);
     golden_check_positives(f, line + name_len);
-    assert_ok(nay_filter_copy(f, NULL, &copy));
+    assert_ok(nay_filter_copy(f, NULL, NULL, &copy));
     golden_assert_encodes(f, stored.at, stored.len);
     golden_assert_encodes(copy, stored.at, stored.len);
   }
@@ -169,7 +169,7 @@ static void repeats_beside_each_other_are_dropped(void **state) {
   nay_builder *b;
   nay_filter *f;
   uint8_t key[GOLDEN_KEY_MAX];
-  assert_ok(nay_format_builder(format, &p, NULL, NULL, &b));
+  assert_ok(nay_format_builder_new(format, &p, NULL, NULL, &b));
   for (uint64_t i = 0; i < 6000; i++) assert_ok(nay_builder_add(b, key, golden_twice(i, key)));
   assert_int_equal(nay_builder_nkeys(b), 3000);
   assert_ok(nay_builder_finish(b, NULL, &f));
@@ -203,9 +203,9 @@ static void blooms_merge_and_clear(void **state) {
     assert_ok(nay_filter_add(i % 2 == 0 ? a : b, key, golden_str(i, key), &is_new));
     assert_false(is_new);
   }
-  assert_ok(nay_filter_merge(a, b, 1));
+  assert_ok(nay_filter_merge(a, b, 1, NULL));
   golden_assert_encodes(a, expected.at, expected.len);
-  assert_ok(nay_filter_intersect(b, both));
+  assert_ok(nay_filter_intersect(b, both, NULL));
   assert_true(nay_filter_may_contain(b, key, golden_str(1, key)));
   assert_ok(nay_filter_clear(b));
   golden_assert_encodes(b, empty.at, empty.len);
@@ -236,7 +236,7 @@ static void small_ribbons_are_blooms(void **state) {
   nay_filter *f = golden_by_builder(ribbon, golden_str, 50, 10);
   uint8_t bytes[256];
   size_t written;
-  assert_ptr_equal(nay_format_of(f), bloom);
+  assert_ptr_equal(nay_filter_format(f), bloom);
   assert_ok(nay_format_encode(ribbon, f, bytes, sizeof bytes, &written));
   assert_int_equal(written, 69);
   assert_status(nay_format_encode(nay_format_find("leveldb"), f, bytes, sizeof bytes, &written),
@@ -332,7 +332,7 @@ static void no_memory(void **state) {
     nay_builder *b;
     nay_filter *f = NULL;
     uint8_t key[GOLDEN_KEY_MAX];
-    assert_ok(nay_format_builder(format, &p, &allocator, NULL, &b));
+    assert_ok(nay_format_builder_new(format, &p, &allocator, NULL, &b));
     for (uint64_t i = 0; i < 2000; i++) assert_ok(nay_builder_add(b, key, golden_str(i, key)));
     memory.calls = 0;
     memory.fail_at = call - 1;

@@ -14,22 +14,23 @@ static size_t make_item(const char *prefix, uint64_t i, char *out, size_t size) 
 static bool add(nay_sbchain *chain, uint64_t i) {
   char item[40];
   bool is_new;
-  assert_ok(nay_sbchain_add(chain, item, make_item("item", i, item, sizeof item), &is_new));
+  assert_ok(nay__sbchain_add(chain, item, make_item("item", i, item, sizeof item), &is_new));
   return is_new;
 }
 
 static bool has(const nay_sbchain *chain, const char *prefix, uint64_t i) {
   char item[40];
-  return nay_sbchain_may_contain(chain, item, make_item(prefix, i, item, sizeof item));
+  return nay__sbchain_may_contain(chain, item, make_item(prefix, i, item, sizeof item));
 }
 
 static golden_bytes header_of(const nay_sbchain *chain) {
-  golden_bytes header = {NULL, nay_sbchain_header_size(chain)};
+  golden_bytes header = {NULL, nay__sbchain_header_size(chain)};
   size_t written;
   header.at = malloc(header.len);
   assert_non_null(header.at);
-  assert_status(nay_sbchain_encode_header(chain, header.at, header.len - 1, &written), NAY_EBUFFER);
-  assert_ok(nay_sbchain_encode_header(chain, header.at, header.len, &written));
+  assert_status(nay__sbchain_encode_header(chain, header.at, header.len - 1, &written),
+                NAY_EBUFFER);
+  assert_ok(nay__sbchain_encode_header(chain, header.at, header.len, &written));
   assert_int_equal(written, header.len);
   return header;
 }
@@ -41,8 +42,8 @@ static void assert_same(const nay_sbchain *a, const nay_sbchain *b) {
   free(ha.at);
   free(hb.at);
   nay_sblink la, lb;
-  for (uint64_t i = 0; nay_sbchain_link(a, i, &la) == NAY_OK; i++) {
-    assert_ok(nay_sbchain_link(b, i, &lb));
+  for (uint64_t i = 0; nay__sbchain_link(a, i, &la) == NAY_OK; i++) {
+    assert_ok(nay__sbchain_link(b, i, &lb));
     assert_memory_equal(la.bytes, lb.bytes, la.nbytes);
   }
 }
@@ -110,7 +111,7 @@ static void assert_golden(const nay_sbchain *chain, const golden_chain *g) {
   free(header.at);
   const uint8_t *bytes;
   size_t at = 0, len;
-  for (unsigned i = 0; nay_sbchain_chunk(chain, at, SIZE_MAX, &bytes, &len); i++, at += len) {
+  for (unsigned i = 0; nay__sbchain_chunk(chain, at, SIZE_MAX, &bytes, &len); i++, at += len) {
     assert_int_equal(len, g->lens[i]);
     assert_memory_equal(bytes, g->arrays.at + at, len);
   }
@@ -121,10 +122,11 @@ static void assert_golden(const nay_sbchain *chain, const golden_chain *g) {
 /* Adds as the server did: a filter that does not scale refuses what comes after it is full. */
 static nay_sbchain *build_golden(const golden_chain *g) {
   nay_sbchain *chain;
-  assert_ok(nay_sbchain_new(g->error, g->capacity, g->growth, g->options, NULL, &chain));
+  assert_ok(nay__sbchain_new(g->error, g->capacity, g->growth, g->options, NULL, &chain));
   for (unsigned long long i = 0; i < g->n; i++) {
     char item[40];
-    nay_status status = nay_sbchain_add(chain, item, make_item("item", i, item, sizeof item), NULL);
+    nay_status status =
+        nay__sbchain_add(chain, item, make_item("item", i, item, sizeof item), NULL);
     if (status != NAY_OK) assert_status(status, NAY_EFULL);
   }
   return chain;
@@ -133,10 +135,10 @@ static nay_sbchain *build_golden(const golden_chain *g) {
 static nay_sbchain *load_golden(const golden_chain *g) {
   nay_sbchain *chain;
   nay_diag diag = {.what = ""};
-  assert_status(nay_sbchain_decode_header(g->header.at, g->header.len, NULL, &diag, &chain),
+  assert_status(nay__sbchain_decode_header(g->header.at, g->header.len, NULL, &diag, &chain),
                 NAY_OK);
   for (size_t at = 0, i = 0; i < g->narrays; at += g->lens[i++]) {
-    assert_ok(nay_sbchain_load_chunk(chain, at, g->arrays.at + at, g->lens[i]));
+    assert_ok(nay__sbchain_load_chunk(chain, at, g->arrays.at + at, g->lens[i]));
   }
   return chain;
 }
@@ -146,15 +148,15 @@ static nay_sbchain *assemble(const nay_sbchain *from) {
   nay_sbstats stats;
   nay_sbchain *chain;
   nay_sblink link;
-  nay_sbchain_stats(from, &stats);
-  assert_ok(nay_sbchain_begin(stats.size, stats.options, stats.growth, NULL, NULL, &chain));
-  for (uint64_t i = 0; nay_sbchain_link(from, i, &link) == NAY_OK; i++) {
+  nay__sbchain_stats(from, &stats);
+  assert_ok(nay__sbchain_begin(stats.size, stats.options, stats.growth, NULL, NULL, &chain));
+  for (uint64_t i = 0; nay__sbchain_link(from, i, &link) == NAY_OK; i++) {
     void *bytes = malloc(link.nbytes);
     assert_non_null(bytes);
     memcpy(bytes, link.bytes, link.nbytes);
-    assert_ok(nay_sbchain_take(chain, &link, bytes, NULL));
+    assert_ok(nay__sbchain_take(chain, &link, bytes, NULL));
   }
-  assert_ok(nay_sbchain_finish(chain, NULL));
+  assert_ok(nay__sbchain_finish(chain, NULL));
   return chain;
 }
 
@@ -169,9 +171,9 @@ static void filters_of_redisbloom_are_rebuilt_and_read(void **state) {
     assert_golden(built, &g);
     assert_golden(loaded, &g);
     assert_golden(fields, &g);
-    nay_sbchain_free(built);
-    nay_sbchain_free(loaded);
-    nay_sbchain_free(fields);
+    nay__sbchain_free(built);
+    nay__sbchain_free(loaded);
+    nay__sbchain_free(fields);
   }
   free_golden(&g);
   free(file.at);
@@ -239,36 +241,36 @@ static void logarithms_are_those_of_libm(void **state) {
 static void chain_grows_by_its_factor_and_tightens(void **state) {
   (void)state;
   nay_sbchain *chain;
-  assert_ok(nay_sbchain_new(0.02, 10, 3, NAY_SB_DEFAULT, NULL, &chain));
+  assert_ok(nay__sbchain_new(0.02, 10, 3, NAY_SB_DEFAULT, NULL, &chain));
   for (uint64_t i = 0; i < 1000; i++) add(chain, i);
   for (uint64_t i = 0; i < 1000; i++) assert_true(has(chain, "item", i));
   nay_sbstats stats;
-  nay_sbchain_stats(chain, &stats);
+  nay__sbchain_stats(chain, &stats);
   assert_int_equal(stats.nlinks, 5);
   assert_int_equal(stats.capacity, 10 + 30 + 90 + 270 + 810);
   nay_sblink link;
   double error = 0.02;
-  for (uint64_t i = 0; nay_sbchain_link(chain, i, &link) == NAY_OK; i++) {
+  for (uint64_t i = 0; nay__sbchain_link(chain, i, &link) == NAY_OK; i++) {
     error /= 2;
     assert_true(link.error == error);
     assert_true(i == 4 || link.size == link.entries);
   }
-  assert_status(nay_sbchain_link(chain, 5, &link), NAY_EINVAL);
-  nay_sbchain_free(chain);
+  assert_status(nay__sbchain_link(chain, 5, &link), NAY_EINVAL);
+  nay__sbchain_free(chain);
 }
 
 static void chain_that_does_not_scale_is_full(void **state) {
   (void)state;
   nay_sbchain *chain, *copy;
   bool is_new;
-  assert_ok(nay_sbchain_new(0.01, 3, 2, NAY_SB_DEFAULT | NAY_SB_NO_SCALING, NULL, &chain));
+  assert_ok(nay__sbchain_new(0.01, 3, 2, NAY_SB_DEFAULT | NAY_SB_NO_SCALING, NULL, &chain));
   for (uint64_t i = 0; i < 3; i++) assert_true(add(chain, i));
-  assert_ok(nay_sbchain_copy(chain, NULL, &copy));
-  assert_status(nay_sbchain_add(chain, "four", 4, &is_new), NAY_EFULL);
+  assert_ok(nay__sbchain_copy(chain, NULL, &copy));
+  assert_status(nay__sbchain_add(chain, "four", 4, &is_new), NAY_EFULL);
   assert_false(add(chain, 1)); /* what is there is no error */
   assert_same(chain, copy);
-  nay_sbchain_free(chain);
-  nay_sbchain_free(copy);
+  nay__sbchain_free(chain);
+  nay__sbchain_free(copy);
 }
 
 static void bad_wishes_are_refused(void **state) {
@@ -276,17 +278,17 @@ static void bad_wishes_are_refused(void **state) {
   nay_sbchain *chain;
   const double rates[] = {0, 1, -0.5, 2, NAN, INFINITY};
   for (size_t i = 0; i < 6; i++) {
-    assert_status(nay_sbchain_new(rates[i], 10, 2, 13, NULL, &chain), NAY_EINVAL);
+    assert_status(nay__sbchain_new(rates[i], 10, 2, 13, NULL, &chain), NAY_EINVAL);
   }
-  assert_status(nay_sbchain_new(0.01, 0, 2, 5, NULL, &chain), NAY_EINVAL);
-  assert_status(nay_sbchain_new(0.01, 10, 0, 5, NULL, &chain), NAY_EINVAL);
-  assert_status(nay_sbchain_new(0.01, 10, 2, 16, NULL, &chain), NAY_EINVAL);
-  assert_status(nay_sbchain_new(0.01, UINT64_MAX, 2, 5, NULL, &chain), NAY_EINVAL);
-  assert_status(nay_sbchain_new(0.01, UINT64_MAX, 2, 4, NULL, &chain), NAY_EINVAL);
-  assert_status(nay_sbchain_new(0.01, 64, 2, 6, NULL, &chain), NAY_EINVAL);
+  assert_status(nay__sbchain_new(0.01, 0, 2, 5, NULL, &chain), NAY_EINVAL);
+  assert_status(nay__sbchain_new(0.01, 10, 0, 5, NULL, &chain), NAY_EINVAL);
+  assert_status(nay__sbchain_new(0.01, 10, 2, 16, NULL, &chain), NAY_EINVAL);
+  assert_status(nay__sbchain_new(0.01, UINT64_MAX, 2, 5, NULL, &chain), NAY_EINVAL);
+  assert_status(nay__sbchain_new(0.01, UINT64_MAX, 2, 4, NULL, &chain), NAY_EINVAL);
+  assert_status(nay__sbchain_new(0.01, 64, 2, 6, NULL, &chain), NAY_EINVAL);
   flaky heap = {.fail_at = 2}; /* the object, the list of links, the array */
   nay_zallocator a = zflaky_allocator(&heap);
-  assert_status(nay_sbchain_new(0.01, 1ull << 55, 2, 5, &a, &chain), NAY_ENOMEM);
+  assert_status(nay__sbchain_new(0.01, 1ull << 55, 2, 5, &a, &chain), NAY_ENOMEM);
   assert_true(flaky_is_clean(&heap));
 }
 
@@ -309,8 +311,8 @@ static void old_variants_are_probed_and_grown_as_they_were(void **state) {
   for (size_t v = 0; v < 4; v++) {
     nay_sbchain *chain, *again;
     nay_sblink link;
-    assert_ok(nay_sbchain_new(0.01, 100, 2, variants[v], NULL, &chain));
-    assert_ok(nay_sbchain_link(chain, 0, &link));
+    assert_ok(nay__sbchain_new(0.01, 100, 2, variants[v], NULL, &chain));
+    assert_ok(nay__sbchain_link(chain, 0, &link));
     uint8_t expected[1024] = {0};
     for (uint64_t i = 0; i < link.entries; i++) {
       char item[40];
@@ -325,8 +327,8 @@ static void old_variants_are_probed_and_grown_as_they_were(void **state) {
     again = assemble(chain);
     assert_same(chain, again);
     for (uint64_t i = 0; i < 500; i++) assert_true(has(again, "item", i));
-    nay_sbchain_free(chain);
-    nay_sbchain_free(again);
+    nay__sbchain_free(chain);
+    nay__sbchain_free(again);
   }
 }
 
@@ -335,25 +337,25 @@ static void capacity_as_a_logarithm_is_read_and_cannot_grow(void **state) {
   (void)state;
   nay_sbchain *chain;
   nay_sblink link;
-  assert_ok(nay_sbchain_new(0.01, 10, 2, NAY_SB_ENTRIES_ARE_LOG2 | NAY_SB_HASH64, NULL, &chain));
-  assert_ok(nay_sbchain_link(chain, 0, &link));
+  assert_ok(nay__sbchain_new(0.01, 10, 2, NAY_SB_ENTRIES_ARE_LOG2 | NAY_SB_HASH64, NULL, &chain));
+  assert_ok(nay__sbchain_link(chain, 0, &link));
   assert_int_equal(link.nbits, 1024);
   assert_int_equal(link.entries, 92); /* 1024 / 11.03 */
   nay_status status = NAY_OK;
   for (uint64_t i = 0; i < 200 && status == NAY_OK; i++) {
     char item[40];
-    status = nay_sbchain_add(chain, item, make_item("item", i, item, sizeof item), NULL);
+    status = nay__sbchain_add(chain, item, make_item("item", i, item, sizeof item), NULL);
   }
   assert_status(status, NAY_EINVAL);
-  nay_sbchain_free(chain);
+  nay__sbchain_free(chain);
 }
 
 static void batches_answer_as_single_items(void **state) {
   (void)state;
   enum { N = 170000, FIRST = 150000 }; /* the first link is larger than what is taken as cached */
   nay_sbchain *one, *many;
-  assert_ok(nay_sbchain_new(0.001, FIRST, 2, NAY_SB_DEFAULT, NULL, &one));
-  assert_ok(nay_sbchain_new(0.001, FIRST, 2, NAY_SB_DEFAULT, NULL, &many));
+  assert_ok(nay__sbchain_new(0.001, FIRST, 2, NAY_SB_DEFAULT, NULL, &one));
+  assert_ok(nay__sbchain_new(0.001, FIRST, 2, NAY_SB_DEFAULT, NULL, &many));
   for (uint64_t from = 0, batch = 0; from < N; from += 1 + batch++ % NAY_SB_BATCH) {
     char text[NAY_SB_BATCH][24];
     const void *items[NAY_SB_BATCH];
@@ -363,21 +365,21 @@ static void batches_answer_as_single_items(void **state) {
       lens[i] = make_item("item", from + i - (i % 5 == 4), text[i], sizeof text[i]);
       items[i] = text[i];
     }
-    nay_sbchain_may_contain_many(many, items, lens, n, &there);
+    nay__sbchain_may_contain_many(many, items, lens, n, &there);
     for (size_t i = 0; i < n; i++) {
-      assert_int_equal(there >> i & 1, nay_sbchain_may_contain(one, items[i], lens[i]));
+      assert_int_equal(there >> i & 1, nay__sbchain_may_contain(one, items[i], lens[i]));
     }
-    assert_ok(nay_sbchain_add_many(many, items, lens, n, &is_new, &done));
+    assert_ok(nay__sbchain_add_many(many, items, lens, n, &is_new, &done));
     assert_int_equal(done, n);
     for (size_t i = 0; i < n; i++) {
       bool was_new;
-      assert_ok(nay_sbchain_add(one, items[i], lens[i], &was_new));
+      assert_ok(nay__sbchain_add(one, items[i], lens[i], &was_new));
       assert_int_equal(is_new >> i & 1, was_new);
     }
   }
   assert_same(one, many);
-  nay_sbchain_free(one);
-  nay_sbchain_free(many);
+  nay__sbchain_free(one);
+  nay__sbchain_free(many);
 }
 
 static void batch_of_adds_stops_at_the_first_failure(void **state) {
@@ -387,11 +389,11 @@ static void batch_of_adds_stops_at_the_first_failure(void **state) {
   const size_t lens[] = {1, 1, 1, 1, 1};
   uint64_t is_new;
   size_t done;
-  assert_ok(nay_sbchain_new(0.01, 2, 2, NAY_SB_DEFAULT | NAY_SB_NO_SCALING, NULL, &chain));
-  assert_status(nay_sbchain_add_many(chain, items, lens, 5, &is_new, &done), NAY_EFULL);
+  assert_ok(nay__sbchain_new(0.01, 2, 2, NAY_SB_DEFAULT | NAY_SB_NO_SCALING, NULL, &chain));
+  assert_status(nay__sbchain_add_many(chain, items, lens, 5, &is_new, &done), NAY_EFULL);
   assert_int_equal(done, 3);
   assert_int_equal(is_new, 3);
-  nay_sbchain_free(chain);
+  nay__sbchain_free(chain);
 }
 
 /* ---- memory ---- */
@@ -401,44 +403,44 @@ static void failed_growth_changes_nothing(void **state) {
   flaky heap = {.fail_at = -1};
   nay_zallocator a = zflaky_allocator(&heap);
   nay_sbchain *chain, *copy;
-  assert_ok(nay_sbchain_new(0.01, 2, 2, NAY_SB_DEFAULT, &a, &chain));
+  assert_ok(nay__sbchain_new(0.01, 2, 2, NAY_SB_DEFAULT, &a, &chain));
   for (long at = 0; at < 2; at++) { /* the list of links, the array */
     add(chain, 0);
     add(chain, 1);
-    assert_ok(nay_sbchain_copy(chain, NULL, &copy));
+    assert_ok(nay__sbchain_copy(chain, NULL, &copy));
     flaky_arm(&heap, at, true);
-    assert_status(nay_sbchain_add(chain, "more", 4, NULL), NAY_ENOMEM);
+    assert_status(nay__sbchain_add(chain, "more", 4, NULL), NAY_ENOMEM);
     flaky_arm(&heap, -1, false);
     assert_same(chain, copy);
-    nay_sbchain_free(copy);
+    nay__sbchain_free(copy);
   }
   assert_true(add(chain, 2));
-  nay_sbchain_free(chain);
+  nay__sbchain_free(chain);
   assert_true(flaky_is_clean(&heap));
 }
 
 static void every_allocation_may_fail(void **state) {
   (void)state;
   nay_sbchain *source;
-  assert_ok(nay_sbchain_new(0.01, 2, 2, NAY_SB_DEFAULT, NULL, &source));
+  assert_ok(nay__sbchain_new(0.01, 2, 2, NAY_SB_DEFAULT, NULL, &source));
   for (uint64_t i = 0; i < 50; i++) add(source, i);
   golden_bytes header = header_of(source);
   for (long at = 0;; at++) {
     flaky heap = {.fail_at = at};
     nay_zallocator a = zflaky_allocator(&heap);
     nay_sbchain *copy = NULL, *decoded = NULL;
-    nay_status status = nay_sbchain_copy(source, &a, &copy);
+    nay_status status = nay__sbchain_copy(source, &a, &copy);
     if (status == NAY_OK) {
-      status = nay_sbchain_decode_header(header.at, header.len, &a, NULL, &decoded);
+      status = nay__sbchain_decode_header(header.at, header.len, &a, NULL, &decoded);
     }
-    nay_sbchain_free(copy);
-    nay_sbchain_free(decoded);
+    nay__sbchain_free(copy);
+    nay__sbchain_free(decoded);
     assert_true(flaky_is_clean(&heap));
     if (status == NAY_OK) break;
     assert_status(status, NAY_ENOMEM);
   }
   free(header.at);
-  nay_sbchain_free(source);
+  nay__sbchain_free(source);
 }
 
 static void *move_by_copy(void *ctx, void *ptr) {
@@ -456,16 +458,16 @@ static void *move_by_copy(void *ctx, void *ptr) {
 static void parts_can_be_moved_one_by_one(void **state) {
   (void)state;
   nay_sbchain *chain, *copy;
-  assert_ok(nay_sbchain_new(0.01, 2, 2, NAY_SB_DEFAULT, NULL, &chain));
+  assert_ok(nay__sbchain_new(0.01, 2, 2, NAY_SB_DEFAULT, NULL, &chain));
   for (uint64_t i = 0; i < 50; i++) add(chain, i); /* five links: the list has room for 8 */
-  assert_ok(nay_sbchain_copy(chain, NULL, &copy));
+  assert_ok(nay__sbchain_copy(chain, NULL, &copy));
   size_t n = 0;
-  for (uint64_t part = 0; nay_sbchain_move(&chain, part, move_by_copy, &n); part++) continue;
+  for (uint64_t part = 0; nay__sbchain_move(&chain, part, move_by_copy, &n); part++) continue;
   assert_int_equal(n, 2 + 5);
   assert_same(chain, copy);
   assert_true(add(chain, 1000));
-  nay_sbchain_free(chain);
-  nay_sbchain_free(copy);
+  nay__sbchain_free(chain);
+  nay__sbchain_free(copy);
 }
 
 int main(void) {

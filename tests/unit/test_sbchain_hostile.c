@@ -15,25 +15,25 @@ enum { ROW_ENTRIES = 44, ROW_N2 = 52 };
 static void honest(uint8_t header[LEN]) {
   nay_sbchain *chain;
   size_t written;
-  assert_ok(nay_sbchain_new(0.01, 10, 2, NAY_SB_DEFAULT, NULL, &chain));
+  assert_ok(nay__sbchain_new(0.01, 10, 2, NAY_SB_DEFAULT, NULL, &chain));
   for (unsigned i = 0; i < 60; i++) {
     char item[16];
     size_t len = (size_t)snprintf(item, sizeof item, "%u", i);
-    assert_ok(nay_sbchain_add(chain, item, len, NULL));
+    assert_ok(nay__sbchain_add(chain, item, len, NULL));
   }
-  assert_int_equal(nay_sbchain_header_size(chain), LEN);
-  assert_ok(nay_sbchain_encode_header(chain, header, LEN, &written));
-  nay_sbchain_free(chain);
+  assert_int_equal(nay__sbchain_header_size(chain), LEN);
+  assert_ok(nay__sbchain_encode_header(chain, header, LEN, &written));
+  nay__sbchain_free(chain);
 }
 
 static void assert_loads_again(const nay_sbchain *chain) {
-  size_t len = nay_sbchain_header_size(chain), written;
+  size_t len = nay__sbchain_header_size(chain), written;
   uint8_t *header = malloc(len);
   nay_sbchain *again;
   assert_non_null(header);
-  assert_ok(nay_sbchain_encode_header(chain, header, len, &written));
-  assert_ok(nay_sbchain_decode_header(header, len, NULL, NULL, &again));
-  nay_sbchain_free(again);
+  assert_ok(nay__sbchain_encode_header(chain, header, len, &written));
+  assert_ok(nay__sbchain_decode_header(header, len, NULL, NULL, &again));
+  nay__sbchain_free(again);
   free(header);
 }
 
@@ -43,17 +43,17 @@ static void use(nay_sbchain *chain) {
   size_t done, len;
   const void *items[] = {"a", "b", "", "a longer item, of 26 bytes"};
   const size_t lens[] = {1, 1, 0, 26};
-  nay_sbchain_may_contain_many(chain, items, lens, 4, &answers);
-  if (nay_sbchain_add_many(chain, items, lens, 4, &is_new, &done) == NAY_OK) {
-    nay_sbchain_may_contain_many(chain, items, lens, 4, &answers);
+  nay__sbchain_may_contain_many(chain, items, lens, 4, &answers);
+  if (nay__sbchain_add_many(chain, items, lens, 4, &is_new, &done) == NAY_OK) {
+    nay__sbchain_may_contain_many(chain, items, lens, 4, &answers);
     assert_int_equal(answers, 15);
   }
   assert_loads_again(chain);
   const uint8_t *bytes;
   uint64_t sum = 0;
-  for (uint64_t at = 0; nay_sbchain_chunk(chain, at, 1 << 20, &bytes, &len); at += len) {
+  for (uint64_t at = 0; nay__sbchain_chunk(chain, at, 1 << 20, &bytes, &len); at += len) {
     for (size_t i = 0; i < len; i++) sum += bytes[i];
-    assert_ok(nay_sbchain_load_chunk(chain, at, bytes, 0));
+    assert_ok(nay__sbchain_load_chunk(chain, at, bytes, 0));
   }
   assert_true(sum < UINT64_MAX);
 }
@@ -72,11 +72,11 @@ static nay_status try_header(const uint8_t *header, size_t len) {
   uint8_t *exact = malloc(len + (len == 0)); /* so that a read behind the end is seen */
   assert_non_null(exact);
   memcpy(exact, header, len);
-  nay_status status = nay_sbchain_decode_header(exact, len, &a, &diag, &chain);
+  nay_status status = nay__sbchain_decode_header(exact, len, &a, &diag, &chain);
   free(exact);
   if (status == NAY_OK) use(chain);
   if (status == NAY_ECORRUPT) assert_non_null(diag.what);
-  nay_sbchain_free(chain);
+  nay__sbchain_free(chain);
   assert_true(flaky_is_clean(&heap));
   return status;
 }
@@ -107,9 +107,9 @@ static void empty_chain(void **state) {
   assert_status(try_header(h, HEAD), NAY_ECORRUPT);
   assert_refused(h);
   nay_sbchain *chain;
-  assert_ok(nay_sbchain_begin(0, 5, 2, NULL, NULL, &chain));
-  assert_status(nay_sbchain_finish(chain, NULL), NAY_ECORRUPT);
-  nay_sbchain_free(chain);
+  assert_ok(nay__sbchain_begin(0, 5, 2, NULL, NULL, &chain));
+  assert_status(nay__sbchain_finish(chain, NULL), NAY_ECORRUPT);
+  nay__sbchain_free(chain);
 }
 
 /* Redis 8.2.3: "arbitrary memory reads and writes with an invalid Bloom filter"; RED-181297. */
@@ -250,8 +250,8 @@ static void options_and_growth_that_do_not_exist(void **state) {
   nay__store32le(h + AT_GROWTH, 0); /* the next link would have no entries */
   assert_refused(h);
   nay_sbchain *chain;
-  assert_status(nay_sbchain_begin(0, 1ull << 32 | 5, 2, NULL, NULL, &chain), NAY_ECORRUPT);
-  assert_status(nay_sbchain_begin(0, 5, 1ull << 32 | 2, NULL, NULL, &chain), NAY_ECORRUPT);
+  assert_status(nay__sbchain_begin(0, 1ull << 32 | 5, 2, NULL, NULL, &chain), NAY_ECORRUPT);
+  assert_status(nay__sbchain_begin(0, 5, 1ull << 32 | 2, NULL, NULL, &chain), NAY_ECORRUPT);
 }
 
 /* Links of a stranger's chain may have any rates: the strictest need not come last. */
@@ -259,18 +259,18 @@ static void strict_links_before_lax_ones(void **state) {
   (void)state;
   const double rates[] = {1e-300, 0.5, 1e-320, 0.9};
   nay_sbchain *chain;
-  assert_ok(nay_sbchain_begin(0, 13, 2, NULL, NULL, &chain));
+  assert_ok(nay__sbchain_begin(0, 13, 2, NULL, NULL, &chain));
   for (size_t i = 0; i < 4; i++) {
     nay_sbchain *one;
     nay_sblink link;
-    assert_ok(nay_sbchain_new(rates[i], 50, 2, 13, NULL, &one));
-    assert_ok(nay_sbchain_link(one, 0, &link));
+    assert_ok(nay__sbchain_new(rates[i], 50, 2, 13, NULL, &one));
+    assert_ok(nay__sbchain_link(one, 0, &link));
     void *bytes = calloc(1, link.nbytes);
     assert_non_null(bytes);
-    assert_ok(nay_sbchain_take(chain, &link, bytes, NULL));
-    nay_sbchain_free(one);
+    assert_ok(nay__sbchain_take(chain, &link, bytes, NULL));
+    nay__sbchain_free(one);
   }
-  assert_ok(nay_sbchain_finish(chain, NULL));
+  assert_ok(nay__sbchain_finish(chain, NULL));
   const void *items[NAY_SB_BATCH];
   size_t lens[NAY_SB_BATCH], done;
   char text[NAY_SB_BATCH];
@@ -280,12 +280,12 @@ static void strict_links_before_lax_ones(void **state) {
     items[i] = &text[i];
     lens[i] = 1;
   }
-  nay_sbchain_may_contain_many(chain, items, lens, NAY_SB_BATCH, &answers);
+  nay__sbchain_may_contain_many(chain, items, lens, NAY_SB_BATCH, &answers);
   assert_int_equal(answers, 0); /* so all links have been asked */
-  (void)nay_sbchain_add_many(chain, items, lens, NAY_SB_BATCH, &is_new, &done);
-  nay_sbchain_may_contain_many(chain, items, lens, NAY_SB_BATCH, &answers);
+  (void)nay__sbchain_add_many(chain, items, lens, NAY_SB_BATCH, &is_new, &done);
+  nay__sbchain_may_contain_many(chain, items, lens, NAY_SB_BATCH, &answers);
   assert_int_equal(answers & is_new, is_new);
-  nay_sbchain_free(chain);
+  nay__sbchain_free(chain);
 }
 
 /* A true header of a filter that is larger than the memory. */
@@ -313,33 +313,33 @@ static void chunks_outside_their_link(void **state) {
   nay_sbstats stats;
   nay_sblink first;
   honest(h);
-  assert_ok(nay_sbchain_decode_header(h, LEN, NULL, NULL, &chain));
-  nay_sbchain_stats(chain, &stats);
-  assert_ok(nay_sbchain_link(chain, 0, &first));
-  assert_ok(nay_sbchain_load_chunk(chain, 0, bytes, first.nbytes));
-  assert_status(nay_sbchain_load_chunk(chain, 0, bytes, first.nbytes + 1), NAY_EBUFFER);
-  assert_status(nay_sbchain_load_chunk(chain, 1, bytes, first.nbytes), NAY_EBUFFER);
-  assert_status(nay_sbchain_load_chunk(chain, stats.nbytes - 1, bytes, 2), NAY_EBUFFER);
-  assert_status(nay_sbchain_load_chunk(chain, stats.nbytes, bytes, 0), NAY_EINVAL);
-  assert_status(nay_sbchain_load_chunk(chain, UINT64_MAX, bytes, 1), NAY_EINVAL);
-  assert_status(nay_sbchain_load_chunk(chain, 0, bytes, SIZE_MAX), NAY_EBUFFER);
-  nay_sbchain_free(chain);
+  assert_ok(nay__sbchain_decode_header(h, LEN, NULL, NULL, &chain));
+  nay__sbchain_stats(chain, &stats);
+  assert_ok(nay__sbchain_link(chain, 0, &first));
+  assert_ok(nay__sbchain_load_chunk(chain, 0, bytes, first.nbytes));
+  assert_status(nay__sbchain_load_chunk(chain, 0, bytes, first.nbytes + 1), NAY_EBUFFER);
+  assert_status(nay__sbchain_load_chunk(chain, 1, bytes, first.nbytes), NAY_EBUFFER);
+  assert_status(nay__sbchain_load_chunk(chain, stats.nbytes - 1, bytes, 2), NAY_EBUFFER);
+  assert_status(nay__sbchain_load_chunk(chain, stats.nbytes, bytes, 0), NAY_EINVAL);
+  assert_status(nay__sbchain_load_chunk(chain, UINT64_MAX, bytes, 1), NAY_EINVAL);
+  assert_status(nay__sbchain_load_chunk(chain, 0, bytes, SIZE_MAX), NAY_EBUFFER);
+  nay__sbchain_free(chain);
 }
 
 /* Growth that would overflow, or tighten a rate to nothing, is refused and changes nothing. */
 static void growth_that_overflows(void **state) {
   (void)state;
   nay_sbchain *chain;
-  assert_ok(nay_sbchain_new(0.5, 1, UINT32_MAX, NAY_SB_DEFAULT, NULL, &chain));
-  assert_ok(nay_sbchain_add(chain, "a", 1, NULL));
-  nay_sbchain_free(chain);
+  assert_ok(nay__sbchain_new(0.5, 1, UINT32_MAX, NAY_SB_DEFAULT, NULL, &chain));
+  assert_ok(nay__sbchain_add(chain, "a", 1, NULL));
+  nay__sbchain_free(chain);
   flaky heap = {.fail_at = -1};
   nay_zallocator a = {small_zalloc, flaky_free, &heap};
-  assert_ok(nay_sbchain_new(1e-323, 1, 1, NAY_SB_DEFAULT, &a, &chain));
-  assert_ok(nay_sbchain_add(chain, "a", 1, NULL));
-  assert_status(nay_sbchain_add(chain, "b", 1, NULL), NAY_EINVAL); /* 5e-324 / 2 */
-  assert_true(nay_sbchain_may_contain(chain, "a", 1));
-  nay_sbchain_free(chain);
+  assert_ok(nay__sbchain_new(1e-323, 1, 1, NAY_SB_DEFAULT, &a, &chain));
+  assert_ok(nay__sbchain_add(chain, "a", 1, NULL));
+  assert_status(nay__sbchain_add(chain, "b", 1, NULL), NAY_EINVAL); /* 5e-324 / 2 */
+  assert_true(nay__sbchain_may_contain(chain, "a", 1));
+  nay__sbchain_free(chain);
   assert_true(flaky_is_clean(&heap));
 }
 

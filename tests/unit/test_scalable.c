@@ -153,9 +153,9 @@ static void joining_adds_rates(void **state) {
   add_range(b, 20000, 35000);
   double sum = stats_of(a).fpr_now + stats_of(b).fpr_now;
   snapshot before = snap(a);
-  assert_status(nay_filter_merge(a, b, sum * 0.9), NAY_EFULL);
+  assert_status(nay_filter_merge(a, b, sum * 0.9, NULL), NAY_EFULL);
   assert_true(snap_same(before, a));
-  assert_ok(nay_filter_merge(a, b, sum));
+  assert_ok(nay_filter_merge(a, b, sum, NULL));
   assert_has_range(a, 0, 35000);
   assert_close(stats_of(a).fpr_now, sum, 0.01);
   assert_close(stats_of(a).fpr_planned, 0.02, 1e-6);
@@ -163,16 +163,16 @@ static void joining_adds_rates(void **state) {
   add_range(a, 35000, 90000); /* and it grows on */
   assert_has_range(a, 0, 90000);
   assert_true(stats_of(a).fpr_now <= 0.02);
-  assert_ok(nay_filter_merge(c, a, 1.0));
+  assert_ok(nay_filter_merge(c, a, 1.0, NULL));
   assert_has_range(c, 0, 90000);
-  assert_ok(nay_filter_merge(c, c, 1.0)); /* nothing to do */
+  assert_ok(nay_filter_merge(c, c, 1.0, NULL)); /* nothing to do */
 
   nay_params other = scalable_params(1000);
   other.seed = 1;
   nay_filter *d;
   assert_ok(nay_filter_new(&other, NULL, NULL, &d));
   before = snap(c);
-  assert_status(nay_filter_merge(c, d, 1.0), NAY_EMISMATCH);
+  assert_status(nay_filter_merge(c, d, 1.0, NULL), NAY_EMISMATCH);
   assert_true(snap_same(before, c));
   nay_filter_free(a);
   nay_filter_free(b);
@@ -185,10 +185,10 @@ static void joining_is_bounded(void **state) {
   nay_filter *a = make_scalable(100), *b = make_scalable(100);
   unsigned joined = 0;
   add_range(b, 0, 50);
-  while (nay_filter_merge(a, b, 1.0) == NAY_OK) joined++;
+  while (nay_filter_merge(a, b, 1.0, NULL) == NAY_OK) joined++;
   assert_int_equal(joined, 63);
   snapshot before = snap(a);
-  assert_status(nay_filter_merge(a, b, 1.0), NAY_EFULL);
+  assert_status(nay_filter_merge(a, b, 1.0, NULL), NAY_EFULL);
   assert_true(snap_same(before, a));
   reload(&a);
   nay_filter_free(a);
@@ -203,7 +203,7 @@ static void folding_finishes(void **state) {
   uint64_t factor;
   assert_ok(nay_filter_fold_factor(f, 0.01, &factor));
   assert_true(factor > 4);
-  assert_ok(nay_filter_fold(f, factor));
+  assert_ok(nay_filter_fold(f, factor, NULL));
   nay_stats after = stats_of(f);
   print_message("# folded by %u: %zu -> %zu bytes\n", (unsigned)factor, (size_t)before.nbytes,
                 (size_t)after.nbytes);
@@ -216,10 +216,10 @@ static void folding_finishes(void **state) {
   assert_status(nay_filter_add_hash(f, hash_of(stranger), NULL), NAY_EFULL);
   assert_true(snap_same(bytes, f));
   reload(&f);
-  assert_status(nay_filter_fold(f, 1000003), NAY_EINVAL);
+  assert_status(nay_filter_fold(f, 1000003, NULL), NAY_EINVAL);
   /* joined to one that grows, the finished level is full, not empty */
   nay_filter *g = make_scalable(1000);
-  assert_ok(nay_filter_merge(g, f, 1.0));
+  assert_ok(nay_filter_merge(g, f, 1.0, NULL));
   add_range(g, 65000, 200000);
   assert_has_range(g, 0, 200000);
   assert_true(stats_of(g).fpr_now <= 0.02);
@@ -230,7 +230,7 @@ static void folding_finishes(void **state) {
   assert_ok(nay_filter_clear(f));
   assert_true(same_bytes(f, empty));
   assert_ok(nay_filter_fold_factor(empty, 0.01, &factor));
-  assert_ok(nay_filter_fold(empty, factor));
+  assert_ok(nay_filter_fold(empty, factor, NULL));
   reload(&empty);
   assert_ok(nay_filter_clear(empty));
   assert_true(same_bytes(f, empty));
@@ -243,7 +243,7 @@ static void clearing_does_not_trust_the_header(void **state) {
   (void)state;
   for (unsigned bits = 10; bits <= 48; bits++) {
     nay_filter *f = make_scalable(100), *g;
-    assert_ok(nay_filter_fold(f, 1));
+    assert_ok(nay_filter_fold(f, 1, NULL));
     snapshot s = snap(f);
     nay__store64le(s.bytes + 32, (uint64_t)1 << bits); /* nunits: keys of the first level */
     native_seal(s.bytes, s.len);
@@ -339,7 +339,6 @@ static void bad_params_are_named(void **state) {
   }
   nay_filter *f = make_scalable(100);
   uint64_t count;
-  assert_status(nay_filter_make_concurrent(f), NAY_ENOTSUP);
   assert_status(nay_filter_remove_hash(f, hash_of(1)), NAY_ENOTSUP);
   assert_status(nay_filter_count_hash(f, hash_of(1), &count), NAY_ENOTSUP);
   assert_status(nay_filter_advance(f, 1), NAY_ENOTSUP);

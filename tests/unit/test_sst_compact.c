@@ -240,9 +240,9 @@ static void merging_filters_would_not_be_exact(void **state) {
       path, &(nay_sst_read_options){sizeof(nay_sst_read_options), .keys = NAY_SST_KEYS_INTERNAL});
   const nay_filter *rebuilt = nay_sst_filter_of(all);
   nay_filter *merged;
-  assert_ok(nay_filter_copy(nay_sst_filter_of(t.at[0]), NULL, &merged));
+  assert_ok(nay_filter_copy(nay_sst_filter_of(t.at[0]), NULL, NULL, &merged));
   for (unsigned i = 1; i < N_TABLES; i++) {
-    assert_ok(nay_filter_merge(merged, nay_sst_filter_of(t.at[i]), 1.0));
+    assert_ok(nay_filter_merge(merged, nay_sst_filter_of(t.at[i]), 1.0, NULL));
   }
   unsigned deleted = 0, rebuilt_maybe = 0;
   for (unsigned user = 0; user < N_USERS; user++) {

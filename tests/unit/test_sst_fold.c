@@ -127,20 +127,18 @@ static void other_policies_are_left_out(void **state) {
 static void refused(void **state) {
   (void)state;
   nay_policy inner, policy = fold_policy(10, &inner), bare = policy, other = policy,
-                    hashes = policy;
-  nay_policy library = inner, emptied = inner, small = {.size = sizeof small};
+                    creates = policy, probes = policy;
+  nay_policy library = inner, small = {.size = sizeof small};
   nay_sst_prefix prefix = {.size = sizeof prefix};
   nay_sst_writer *w;
   assert_ok(nay_sst_prefix_fixed(2, &prefix));
   assert_ok(nay_policy_small(10, &small));
   bare.comparator = NULL;
   other.comparator = "test.unfold";
-  hashes.hash = inner.hash;
-  hashes.may_match_hash = inner.may_match_hash;
-  library.comparator = emptied.comparator = small.comparator = fold.name;
-  emptied.hash = NULL;
-  emptied.may_match_hash = NULL;
-  const nay_policy *bad[] = {&bare, &other, &hashes, &library, &emptied, &small, NULL};
+  creates.create = inner.create;
+  probes.may_contain = inner.may_contain;
+  library.comparator = small.comparator = fold.name;
+  const nay_policy *bad[] = {&bare, &other, &creates, &probes, &library, &small, NULL};
   for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
     for (unsigned filter = NAY_SST_BLOCK_FILTER; filter <= NAY_SST_PARTITIONED_FILTER; filter++) {
       nay_diag diag = {.what = NULL};

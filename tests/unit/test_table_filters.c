@@ -56,7 +56,7 @@ static void check_rebuilt(const sst_row *r, const nay_table_filters_entry *f, co
   const char *name = strcmp(r->policy, "ribbon") == 0 && strstr(r->file, "l0_is_bloom") == NULL
                          ? "rocksdb-ribbon"
                          : nay_format_name(f->format);
-  assert_ok(nay_format_builder(nay_format_find(name), &p, NULL, NULL, &b));
+  assert_ok(nay_format_builder_new(nay_format_find(name), &p, NULL, NULL, &b));
   add_keys(b, r, keys, n);
   assert_ok(nay_builder_finish(b, NULL, &made));
   nay_builder_free(b);
@@ -237,7 +237,7 @@ static void hand_make(hand_made *h, uint32_t version, uint32_t context, const ch
   nay_filter *f = golden_by_builder(nay_format_find("rocksdb-bloom"), golden_str, 50, 10);
   size_t written, meta = 0;
   *h = (hand_made){.context = context};
-  assert_ok(nay_format_encode(nay_format_of(f), f, h->bytes, 100, &written));
+  assert_ok(nay_format_encode(nay_filter_format(f), f, h->bytes, 100, &written));
   nay_filter_free(f);
   h->len = written;
   hand_frame(h, 0);

@@ -362,7 +362,7 @@ static void bad_params_are_named(void **state) {
   }
   nay_filter *f = make_window(100, 4, 0), *g = make_window(100, 4, 0);
   uint64_t count;
-  assert_status(nay_filter_merge(f, g, 1.0), NAY_ENOTSUP);
+  assert_status(nay_filter_merge(f, g, 1.0, NULL), NAY_ENOTSUP);
   assert_status(nay_filter_remove_hash(f, hash_of(1)), NAY_ENOTSUP);
   assert_status(nay_filter_count_hash(f, hash_of(1), &count), NAY_ENOTSUP);
   nay_filter_free(f);

@@ -187,7 +187,7 @@ test('parameters: unknown ones, wrong types, out of range', () => {
   }
   for (const bad of [null, undefined, 7, 'x']) fails('EINVAL', () => Filter.plan(bad));
   assert.equal(Filter.plan({ nkeys: 10, fpr: 0.01, kind: undefined }).nkeys, 10);
-  assert.equal(Filter.chooseStatic({ nkeys: 1e6, fpr: 0.01 }), 'ribbon');
+  assert.equal(Filter.plan({ kind: 'auto-static', nkeys: 1e6, fpr: 0.01 }).kind, 'ribbon');
 });
 
 test('messages name fields as they are called here', () => {
@@ -377,6 +377,9 @@ test('static maps: values, absent keys, conflicts', () => {
   fails('EINVAL', () => StaticMap.build([['a', 1], ['a', 2]]));
   fails('EINVAL', () => StaticMap.build([['a', 4]], { valueBits: 2 }));
   fails('EFORMAT', () => StaticMap.open(blocked().encode()));
+  fails('EFORMAT', () => Filter.open(map.encode()));
+  fails('ENOTSUP', () => Filter.build(['a'], { kind: 'map' }));
+  assert.ok(!nay.kinds.includes('map'));
 });
 
 test('memory: the limit is ENOMEM, the filter is as it was, and freeing helps', async () => {

@@ -28,7 +28,8 @@ export interface KeysOptions {
 
 /** What you want: nkeys, and one of fpr, bitsPerKey, nbytes, nbits. nay.h explains each. */
 export interface Params {
-  kind?: Kind | 'auto';
+  /** 'auto-static' is for plan() alone, which chooses among xor, fuse and ribbon. */
+  kind?: Kind | 'auto' | 'auto-static';
   nkeys?: number | bigint;
   fpr?: number;
   bitsPerKey?: number;
@@ -204,7 +205,6 @@ export interface Filter extends Owned {
 
 export interface FilterClass {
   plan(params: Params): Plan;
-  chooseStatic(params: Params): Kind;
   /** An empty filter that takes adds. */
   create(params: Params): Filter;
   /** A filter of these keys; the only way to make the static kinds: xor, fuse, ribbon. */
@@ -368,7 +368,8 @@ export interface LsmParams {
   fpr?: number;
   nrunsLevel0?: number;
   merging?: 'leveled' | 'tiered' | 'lazy-leveled';
-  kind?: Kind | 'auto';
+  /** 'auto-static' is for plan() alone, which chooses among xor, fuse and ribbon. */
+  kind?: Kind | 'auto' | 'auto-static';
 }
 
 export interface LsmLevel {

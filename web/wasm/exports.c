@@ -87,10 +87,10 @@ int nayw_convert(const char *description, const char *text, size_t len, uint8_t 
                  size_t *key_len, nay_diag *diag);
 int nayw_convert(const char *description, const char *text, size_t len, uint8_t *out, size_t cap,
                  size_t *key_len, nay_diag *diag) {
-  nay_key_description how;
+  nay_key_description how = {.size = sizeof how};
   nay_status status = nay_key_description_parse(description, diag, &how);
   if (status != NAY_OK) return status;
-  return nay_key_convert(&how, text, len, out, cap, key_len, diag);
+  return nay_key_convert(&how, text, len, diag, out, cap, key_len);
 }
 
 /* ---- batches ---- */
@@ -261,35 +261,33 @@ int nayw_builder_hashes(nay_builder *b, const uint64_t *lo, size_t n) {
 
 /* nayw_map_builder_packed, _hashes: n pairs to a builder of maps. */
 NAYW_EXPORT(nayw_map_builder_packed)
-int nayw_map_builder_packed(nay_map_builder *b, const uint8_t *bytes, const uint32_t *offsets,
-                            size_t n, const uint64_t *values);
-int nayw_map_builder_packed(nay_map_builder *b, const uint8_t *bytes, const uint32_t *offsets,
-                            size_t n, const uint64_t *values) {
+int nayw_map_builder_packed(nay_builder *b, const uint8_t *bytes, const uint32_t *offsets, size_t n,
+                            const uint64_t *values);
+int nayw_map_builder_packed(nay_builder *b, const uint8_t *bytes, const uint32_t *offsets, size_t n,
+                            const uint64_t *values) {
   nay_status status = NAY_OK;
   for (size_t i = 0; i < n && status == NAY_OK; i++) {
     size_t len = offsets[i + 1] - offsets[i];
-    status = nay_map_builder_add(b, bytes + offsets[i], len, values[i]);
+    status = nay_builder_add_value(b, bytes + offsets[i], len, values[i]);
   }
   return status;
 }
 
 NAYW_EXPORT(nayw_map_builder_hashes)
-int nayw_map_builder_hashes(nay_map_builder *b, const uint64_t *lo, size_t n,
-                            const uint64_t *values);
-int nayw_map_builder_hashes(nay_map_builder *b, const uint64_t *lo, size_t n,
-                            const uint64_t *values) {
+int nayw_map_builder_hashes(nay_builder *b, const uint64_t *lo, size_t n, const uint64_t *values);
+int nayw_map_builder_hashes(nay_builder *b, const uint64_t *lo, size_t n, const uint64_t *values) {
   nay_status status = NAY_OK;
   for (size_t i = 0; i < n && status == NAY_OK; i++) {
-    status = nay_map_builder_add_hash(b, (nay_hash){lo[i], 0}, values[i]);
+    status = nay_builder_add_value_hash(b, (nay_hash){lo[i], 0}, values[i]);
   }
   return status;
 }
 
-/* nayw_map_get_hash: as nay_map_get, of a hash. */
+/* nayw_map_get_hash: as nay_filter_get, of a hash. */
 NAYW_EXPORT(nayw_map_get_hash)
-int nayw_map_get_hash(const nay_map *map, uint64_t lo, uint64_t *value);
-int nayw_map_get_hash(const nay_map *map, uint64_t lo, uint64_t *value) {
-  return nay_map_get_hash(map, (nay_hash){lo, 0}, value);
+int nayw_map_get_hash(const nay_filter *map, uint64_t lo, uint64_t *value);
+int nayw_map_get_hash(const nay_filter *map, uint64_t lo, uint64_t *value) {
+  return nay_filter_get_hash(map, (nay_hash){lo, 0}, value);
 }
 
 /* ---- explanations ---- */

@@ -4,7 +4,6 @@
  * not here does not exist for JavaScript (threads, spill_dir, fields for later use).
  */
 #include "nay_explain.h"
-#include "nay_map.h"
 #include "nayw.h"
 
 #define F(type, field) NAYW_FIELD(type, nay_params, field)
@@ -26,6 +25,8 @@ static const nayw_field layout_params[] = {F(NUMBER, size),
                                            F(COUNT, window),
                                            F(COUNT, max_nkeys),
                                            F(COUNT, max_nbytes),
+                                           F(NUMBER, value_bits),
+                                           F(NUMBER, check_bits),
                                            {NULL, 0, 0}};
 #undef F
 
@@ -38,31 +39,16 @@ static const nayw_field layout_plan[] = {
 #undef F
 
 #define F(type, field) NAYW_FIELD(type, nay_stats, field)
-static const nayw_field layout_stats[] = {F(NUMBER, size),
-                                          F(KIND, kind),
-                                          F(HASH, hash),
-                                          F(NUMBER, k),
-                                          F(COUNT, nkeys),
-                                          F(DOUBLE, nkeys_estimated),
-                                          F(COUNT, nbits),
-                                          F(COUNT, nbits_set),
-                                          F(COUNT, nbytes),
-                                          F(DOUBLE, fill),
-                                          F(DOUBLE, utilisation),
-                                          F(DOUBLE, fpr_now),
-                                          F(DOUBLE, fpr_planned),
-                                          F(BOOL, overloaded),
-                                          F(BOOL, derived),
-                                          F(BOOL, read_only),
-                                          F(BOOL, locked),
-                                          F(BOOL, stores_key),
-                                          F(NUMBER, nlevels),
-                                          F(NUMBER, tag_bits),
-                                          F(COUNT, nstuck),
-                                          F(COUNT, nrefused),
-                                          F(COUNT, clock),
-                                          F(BOOL, saturated),
-                                          {NULL, 0, 0}};
+static const nayw_field layout_stats[] = {
+    F(NUMBER, size),        F(KIND, kind),          F(HASH, hash),
+    F(NUMBER, k),           F(COUNT, nkeys),        F(DOUBLE, nkeys_estimated),
+    F(COUNT, nbits),        F(COUNT, nbits_set),    F(COUNT, nbytes),
+    F(DOUBLE, fill),        F(DOUBLE, utilisation), F(DOUBLE, fpr_now),
+    F(DOUBLE, fpr_planned), F(BOOL, overloaded),    F(BOOL, derived),
+    F(BOOL, read_only),     F(BOOL, locked),        F(BOOL, stores_key),
+    F(NUMBER, nlevels),     F(NUMBER, tag_bits),    F(COUNT, nstuck),
+    F(COUNT, nrefused),     F(COUNT, clock),        F(BOOL, saturated),
+    F(NUMBER, value_bits),  F(NUMBER, check_bits),  {NULL, 0, 0}};
 #undef F
 
 #define F(type, field) NAYW_FIELD(type, nay_overlap, field)
@@ -77,7 +63,7 @@ static const nayw_field layout_overlap[] = {F(NUMBER, size),
 
 #define F(type, field) NAYW_FIELD(type, nay_explain_step, field)
 static const nayw_field layout_step[] = {F(NUMBER, size),
-                                         F(NUMBER, kind),
+                                         {"kind", offsetof(nay_explain_step, name), NAYW_TEXT},
                                          F(BOOL, ok),
                                          F(NUMBER, group),
                                          F(NUMBER, level),
@@ -123,20 +109,6 @@ static const nayw_field layout_explanation[] = {
     {NULL, 0, 0}};
 #undef F
 
-#define F(type, field) NAYW_FIELD(type, nay_map_params, field)
-static const nayw_field layout_map_params[] = {
-    F(NUMBER, size), F(NUMBER, value_bits), F(NUMBER, check_bits), F(NUMBER, flags),
-    F(HASH, hash),   F(WORD, seed),         F(KEY, key),           {NULL, 0, 0}};
-#undef F
-
-#define F(type, field) NAYW_FIELD(type, nay_map_stats, field)
-static const nayw_field layout_map_stats[] = {
-    F(NUMBER, size),     F(COUNT, nkeys),  F(NUMBER, value_bits),   F(NUMBER, check_bits),
-    F(COUNT, nbits),     F(COUNT, nbytes), F(DOUBLE, bits_per_key), F(DOUBLE, error_rate),
-    F(NUMBER, nlayers),  F(HASH, hash),    F(BOOL, read_only),      F(BOOL, locked),
-    F(BOOL, stores_key), {NULL, 0, 0}};
-#undef F
-
 #define F(type, field) NAYW_FIELD(type, nay_diag, field)
 static const nayw_field layout_diag[] = {
     F(TEXT, what), F(COUNT, offset), F(NUMBER, os_error), {NULL, 0, 0}};
@@ -149,8 +121,6 @@ static const nayw_layout layouts[] = {
     {"overlap", sizeof(nay_overlap), layout_overlap},
     {"step", sizeof(nay_explain_step), layout_step},
     {"explanation", sizeof(nay_explanation), layout_explanation},
-    {"mapParams", sizeof(nay_map_params), layout_map_params},
-    {"mapStats", sizeof(nay_map_stats), layout_map_stats},
     {"diag", sizeof(nay_diag), layout_diag},
     {NULL, 0, NULL},
 };

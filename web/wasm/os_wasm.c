@@ -80,25 +80,7 @@ void nay__replacement_free(nay_replacement *replacement) { (void)replacement; }
 
 /* ---- nay_file.h ---- */
 
-nay_status nay_file_write(const char *path, uint32_t flags, const void *bytes, size_t len,
-                          nay_diag *diag) {
-  (void)path, (void)flags, (void)bytes, (void)len;
-  return os_no_files(diag);
-}
-
-nay_status nay_file_append(int fd, const void *bytes, size_t len, bool sync, uint64_t *length,
-                           nay_diag *diag) {
-  (void)fd, (void)bytes, (void)len, (void)sync, (void)length;
-  return os_no_files(diag);
-}
-
-nay_status nay_file_read(const char *path, size_t max_len, const nay_allocator *allocator,
-                         nay_diag *diag, void **bytes, size_t *len) {
-  (void)path, (void)max_len, (void)allocator, (void)bytes, (void)len;
-  return os_no_files(diag);
-}
-
-nay_status nay_file_lock(const char *path, uint32_t flags, nay_filelock *lock, nay_diag *diag) {
+nay_status nay_file_lock(const char *path, uint32_t flags, nay_diag *diag, nay_filelock *lock) {
   (void)path, (void)flags, (void)lock;
   return os_no_files(diag);
 }

@@ -79,7 +79,7 @@ static void toy_encode(const nay_filter *f, uint8_t *dst) {
 const nay_format nay__format_toy = {
     .name = "toy-format",
     .about = "the filter of no system",
-    .has_magic = true,
+    .traits = NAY_FORMAT_MAGIC,
     .named_wrong = "the magic number is that of a toy: not of the layout that is named",
     .matches = toy_matches,
     .family = &toy_family,

@@ -17,11 +17,11 @@
 typedef struct golden {
   const char *name;
   uint64_t n;
-  nay_map_params params;
+  nay_params params;
   const char *meta;
 } golden;
 
-#define SIZE .size = sizeof(nay_map_params)
+#define SIZE .size = sizeof(nay_params), .kind = NAY_MAP
 #define CALLER .hash = NAY_HASH_CALLER
 
 static const golden list[] = {
@@ -41,44 +41,44 @@ static const golden list[] = {
 };
 #define NGOLDEN (sizeof list / sizeof list[0])
 
-static uint64_t hash_of(const nay_map_params *p, uint64_t i) { return nay_hash_mix(i) >> p->seed; }
+static uint64_t hash_of(const nay_params *p, uint64_t i) { return nay_hash_mix(i) >> p->seed; }
 
-static nay_map *build(const golden *g) {
-  nay_map_builder *b;
-  nay_map *map;
-  if (nay_map_builder_new(&g->params, NULL, NULL, &b) != NAY_OK) exit(2);
+static nay_filter *build(const golden *g) {
+  nay_builder *b;
+  nay_filter *map;
+  if (nay_builder_new(&g->params, NULL, NULL, &b) != NAY_OK) exit(2);
   for (uint64_t i = 0; i < g->n; i++) {
     char key[32];
     uint64_t value = nay_hash_mix(i + 7) >> (64 - g->params.value_bits);
     nay_status status;
     if (g->params.hash == NAY_HASH_CALLER) {
-      status = nay_map_builder_add_hash(b, (nay_hash){hash_of(&g->params, i), 0}, value);
+      status = nay_builder_add_value_hash(b, (nay_hash){hash_of(&g->params, i), 0}, value);
     } else {
       int len = snprintf(key, sizeof key, "member-%llu", (unsigned long long)i);
-      status = nay_map_builder_add(b, key, (size_t)len, value);
+      status = nay_builder_add_value(b, key, (size_t)len, value);
     }
     if (status != NAY_OK) exit(2);
   }
-  if (nay_map_builder_finish(b, NULL, &map) != NAY_OK) exit(2);
-  nay_map_builder_free(b);
-  if (g->meta != NULL && nay_map_set_meta(map, g->meta, strlen(g->meta)) != NAY_OK) exit(2);
+  if (nay_builder_finish(b, NULL, &map) != NAY_OK) exit(2);
+  nay_builder_free(b);
+  if (g->meta != NULL && nay_filter_set_meta(map, g->meta, strlen(g->meta)) != NAY_OK) exit(2);
   return map;
 }
 
-static uint8_t *encode(const nay_map *map, size_t *len) {
-  uint8_t *bytes = malloc(nay_map_encoded_size(map));
-  if (bytes == NULL || nay_map_encode(map, bytes, nay_map_encoded_size(map), len) != NAY_OK)
+static uint8_t *encode(const nay_filter *map, size_t *len) {
+  uint8_t *bytes = malloc(nay_filter_encoded_size(map));
+  if (bytes == NULL || nay_filter_encode(map, bytes, nay_filter_encoded_size(map), len) != NAY_OK)
     exit(2);
   return bytes;
 }
 
 /* A line of answers.txt: the values of hashes that are in no map, - where they are absent. */
-static size_t answers(const golden *g, const nay_map *map, char *text, size_t cap) {
+static size_t answers(const golden *g, const nay_filter *map, char *text, size_t cap) {
   size_t used = (size_t)snprintf(text, cap, "%s:", g->name);
   for (uint64_t i = 0; i < 200; i++) {
     uint64_t value;
     nay_hash hash = {nay_hash_mix(1000000 + i), 0};
-    bool there = nay_map_get_hash(map, hash, &value) == NAY_OK;
+    bool there = nay_filter_get_hash(map, hash, &value) == NAY_OK;
     if (there)
       used += (size_t)snprintf(text + used, cap - used, " %llx", (unsigned long long)value);
     if (!there) used += (size_t)snprintf(text + used, cap - used, " -");
@@ -108,7 +108,7 @@ static void write_file(const char *directory, const char *name, const char *end,
 
 static void print_list(void) {
   for (size_t i = 0; i < NGOLDEN; i++) {
-    const nay_map_params *p = &list[i].params;
+    const nay_params *p = &list[i].params;
     printf(
         "{\"name\": \"%s.nay\", \"n\": %u, \"valueBits\": %u, \"checkBits\": %u, \"flags\": %u, ",
         list[i].name, (unsigned)list[i].n, (unsigned)p->value_bits, (unsigned)p->check_bits,
@@ -129,7 +129,7 @@ int main(int argc, char **argv) {
   if (argc != 3) return 2;
   bool writes = strcmp(argv[1], "write") == 0;
   for (size_t i = 0; i < NGOLDEN; i++) {
-    nay_map *map = build(&list[i]);
+    nay_filter *map = build(&list[i]);
     size_t len, stored_len;
     uint8_t *bytes = encode(map, &len), *stored = NULL;
     used += answers(&list[i], map, text + used, sizeof text - used);
@@ -143,7 +143,7 @@ int main(int argc, char **argv) {
     }
     free(stored);
     free(bytes);
-    nay_map_free(map);
+    nay_filter_free(map);
   }
   if (writes) {
     write_file(argv[2], "answers", ".txt", text, used);

@@ -6,7 +6,7 @@ const STATUS = new Map([
   [-1, 'ENOMEM'], [-2, 'EINVAL'], [-3, 'ENOTSUP'], [-4, 'EMISMATCH'], [-5, 'ECORRUPT'], [-6, 'EVERSION'],
   [-7, 'EFORMAT'], [-8, 'EKEY'], [-9, 'EBUFFER'], [-10, 'EIO'], [-11, 'EFULL'], [-12, 'ENOENT'],
 ]);
-export const ENOMEM = -1, EINVAL = -2, ENOTSUP = -3, EIO = -10, ENOENT = -12;
+export const ENOMEM = -1, EINVAL = -2, ENOTSUP = -3, EFORMAT = -7, EIO = -10, ENOENT = -12;
 
 /** What a call throws: the library's status, and which byte of the input is to blame, if one is. */
 export class NayError extends Error {

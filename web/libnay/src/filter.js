@@ -1,10 +1,9 @@
-import { ENOENT, ENOTSUP, optionsOf, refuse } from './error.js';
+import { EFORMAT, ENOENT, ENOTSUP, optionsOf, refuse } from './error.js';
 import { splitType, typedBatch, typedKey } from './keytype.js';
 import { Handle, OWN, bytesOf, liveOf } from './memory.js';
-import { word } from './struct.js';
+import { MAP, word } from './struct.js';
 
 const TRAITS = { add: 1, remove: 2, merge: 4, intersect: 8, fold: 16, count: 32, grow: 64, expire: 128 };
-const STEP_KINDS = ['', 'bit', 'fingerprint', 'slot', 'xor', 'column', 'constant'];
 
 /*
  * A batch of hashes in the module's memory: room for n of them, `hi` where the layout needs two words.
@@ -183,14 +182,6 @@ function makeFilter(m, structs, keys) {
       }));
     }
 
-    static chooseStatic(params) {
-      return structs.input('params', params, (p) => {
-        m.u32[m.diag >>> 2] = 0;
-        m.check(x.nay_params_choose_static(p, m.diag, m.cell), m.diag);
-        return structs.names.kindName(m.number(m.cell));
-      });
-    }
-
     static create(params) {
       const { type, rest } = splitType(params);
       const make = (p) => m.make((diag, out) => x.nay_filter_new(p, 0, diag, out));
@@ -217,7 +208,10 @@ function makeFilter(m, structs, keys) {
       const from = bytesOf(bytes, 'bytes');
       const at = m.copyIn(from);
       try {
-        return new Filter(OWN, m.make((diag, out) => x.nay_filter_decode(at, from.length, 0, diag, out)));
+        const filter = new Filter(OWN, m.make((diag, out) => x.nay_filter_decode(at, from.length, 0, diag, out)));
+        if (x.nay_filter_kind(live(filter)) !== MAP) return filter;
+        filter.free(); // a static map
+        return m.check(EFORMAT);
       } finally {
         m.free(at);
       }
@@ -236,7 +230,7 @@ function makeFilter(m, structs, keys) {
     }
 
     copy() {
-      return new Filter(OWN, m.make((diag, out) => x.nay_filter_copy(live(this), 0, out)));
+      return new Filter(OWN, m.make((diag, out) => x.nay_filter_copy(live(this), 0, diag, out)));
     }
 
     // ---- keys ----
@@ -322,21 +316,21 @@ function makeFilter(m, structs, keys) {
     merge(other, options) {
       const { maxFpr = 1 } = optionsOf(options, ['maxFpr']);
       if (typeof maxFpr !== 'number') refuse('maxFpr: not a number');
-      m.check(x.nay_filter_merge(live(this), live(other), maxFpr));
+      m.checked((diag) => x.nay_filter_merge(live(this), live(other), maxFpr, diag));
       return this;
     }
 
     intersect(other) {
-      m.check(x.nay_filter_intersect(live(this), live(other)));
+      m.checked((diag) => x.nay_filter_intersect(live(this), live(other), diag));
       return this;
     }
 
     overlap(other) {
-      return structs.output('overlap', (at) => m.check(x.nay_filter_overlap(live(this), live(other), at)));
+      return structs.output('overlap', (at) => m.checked((diag) => x.nay_filter_overlap(live(this), live(other), diag, at)));
     }
 
     fold(factor) {
-      m.check(x.nay_filter_fold(live(this), word(factor, 'factor')));
+      m.checked((diag) => x.nay_filter_fold(live(this), word(factor, 'factor'), diag));
       return this;
     }
 
@@ -414,9 +408,7 @@ function makeFilter(m, structs, keys) {
       why.steps = [];
       const nbytes = structs.nbytes('step');
       for (let i = 0, at = x.nayw_explain_steps() >>> 0; i < x.nayw_explain_nsteps(); i++, at += nbytes) {
-        const step = structs.read('step', at);
-        step.kind = STEP_KINDS[step.kind] ?? 'unknown';
-        why.steps.push(step);
+        why.steps.push(structs.read('step', at));
       }
       delete why.payload;
       return why;

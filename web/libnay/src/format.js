@@ -20,8 +20,8 @@ function makeFormats(m, structs, Filter) {
         all.push({
           name: nameOf(format),
           about: m.text(x.nay_format_about(format)),
-          hasMagic: x.nay_format_has_magic(format) !== 0,
-          hasChecksum: x.nay_format_has_checksum(format) !== 0,
+          hasMagic: (x.nay_format_traits(format) & 1) !== 0,
+          hasChecksum: (x.nay_format_traits(format) & 2) !== 0,
         });
       }
       return all;
@@ -51,7 +51,7 @@ function makeFormats(m, structs, Filter) {
 
     build(name, keys, params, options) {
       const format = find(name);
-      const make = (p) => m.make((diag, out) => x.nay_format_builder(format, p, 0, diag, out));
+      const make = (p) => m.make((diag, out) => x.nay_format_builder_new(format, p, 0, diag, out));
       return Filter.finish(structs.input('params', params, make), keys, options);
     },
 
@@ -68,12 +68,12 @@ function makeFormats(m, structs, Filter) {
 
     /** The layout that a filter is in. */
     of(filter) {
-      return nameOf(x.nay_format_of(live(filter)));
+      return nameOf(x.nay_filter_format(live(filter)));
     },
 
     /** What a user of this filter must know about its answers, or null. */
     caveat(filter) {
-      return m.text(x.nay_format_caveat(live(filter)));
+      return m.text(x.nay_filter_caveat(live(filter)));
     },
 
     encode(name, filter) {

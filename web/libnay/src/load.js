@@ -78,7 +78,7 @@ function makeLibrary(m) {
   let hasher = null;
   const library = {
     version: m.text(x.nay_version()),
-    kinds: [...names.kinds.keys()].filter((kind) => kind !== 'auto'),
+    kinds: [...names.kinds.keys()].filter((kind) => kind !== 'map' && !kind.startsWith('auto')),
     traits: (kind) => traitsOf(x.nay_kind_traits(names.kindNumber(kind))),
     key: typedKeys(m),
     hash(key) {

@@ -1,7 +1,7 @@
-import { ENOENT, ENOTSUP, refuse } from './error.js';
+import { EFORMAT, ENOENT, ENOTSUP, refuse } from './error.js';
 import { splitType, typedKey } from './keytype.js';
 import { Handle, OWN, bytesOf, liveOf } from './memory.js';
-import { word } from './struct.js';
+import { MAP, word } from './struct.js';
 
 /** The class StaticMap of one instance of the module: nay_map.h. */
 function makeMap(m, structs, keys) {
@@ -9,8 +9,8 @@ function makeMap(m, structs, keys) {
 
   class StaticMap extends Handle {
     constructor(own, ptr) {
-      super(own, m, ptr, x.nay_map_free);
-      this.type = m.text(x.nay_map_key(ptr));
+      super(own, m, ptr, x.nay_filter_free);
+      this.type = m.text(x.nay_filter_key(ptr));
     }
 
     /** pairs: an array or Map of [key, value]; keys are hashes (bigint) where the caller hashes. */
@@ -19,16 +19,16 @@ function makeMap(m, structs, keys) {
       const all = [...pairs];
       if (!all.every((pair) => Array.isArray(pair) && pair.length === 2)) refuse('pairs: not each is [key, value]');
       const { type, rest } = splitType(params);
-      const make = (p) => m.make((diag, out) => x.nay_map_builder_new(p, 0, diag, out));
-      const builder = structs.input('mapParams', rest, make);
+      const make = (p) => m.make((diag, out) => x.nay_builder_new(p, 0, diag, out));
+      const builder = structs.input('params', { ...rest, kind: 'map' }, make);
       const typed = type === 'text' ? all : all.map(([key, value]) => [typedKey(m, type, key), value]);
       try {
         StaticMap.feed(builder, typed, params.hash === 'caller');
-        const map = new StaticMap(OWN, m.make((diag, out) => x.nay_map_builder_finish(builder, diag, out)));
+        const map = new StaticMap(OWN, m.make((diag, out) => x.nay_builder_finish(builder, diag, out)));
         if (type !== 'text') map.keyType = type;
         return map;
       } finally {
-        x.nay_map_builder_free(builder);
+        x.nay_builder_free(builder);
       }
     }
 
@@ -52,7 +52,10 @@ function makeMap(m, structs, keys) {
       const from = bytesOf(bytes, 'bytes');
       const at = m.copyIn(from);
       try {
-        return new StaticMap(OWN, m.make((diag, out) => x.nay_map_decode(at, from.length, 0, diag, out)));
+        const map = new StaticMap(OWN, m.make((diag, out) => x.nay_filter_decode(at, from.length, 0, diag, out)));
+        if (x.nay_filter_kind(live(map)) === MAP) return map;
+        map.free(); // a filter
+        return m.check(EFORMAT);
       } finally {
         m.free(at);
       }
@@ -63,7 +66,7 @@ function makeMap(m, structs, keys) {
       const hash = typeof key === 'bigint';
       const len = hash ? 0 : keys.put(typedKey(m, this.type, key));
       const status = hash ? x.nayw_map_get_hash(live(this), word(key, 'hash'), m.cell)
-        : x.nay_map_get(live(this), keys.at, len, m.cell);
+        : x.nay_filter_get(live(this), keys.at, len, m.cell);
       keys.done();
       if (status === ENOENT) return undefined;
       m.check(status);
@@ -71,13 +74,18 @@ function makeMap(m, structs, keys) {
     }
 
     stats() {
-      return structs.output('mapStats', (at) => m.check(x.nay_map_describe(live(this), at)));
+      const s = structs.output('stats', (at) => m.check(x.nay_filter_stats(live(this), at)));
+      const { nkeys, valueBits, checkBits, nbits, nbytes, hash, readOnly, locked, storesKey } = s;
+      return {
+        nkeys, valueBits, checkBits, nbits, nbytes, hash, readOnly, locked, storesKey,
+        bitsPerKey: nkeys === 0 ? 0 : nbits / nkeys, errorRate: s.fprNow, nlayers: s.nlevels,
+      };
     }
 
     unlock(key) {
       if (!(key instanceof Uint8Array) || key.length !== 16) refuse('key: not a Uint8Array of 16 bytes');
       m.u8.set(key, m.room);
-      m.check(x.nay_map_unlock(live(this), m.room));
+      m.check(x.nay_filter_unlock(live(this), m.room));
       return this;
     }
 
@@ -89,12 +97,12 @@ function makeMap(m, structs, keys) {
 
     set keyType(type) {
       if (typeof type !== 'string') refuse('keyType: not a string');
-      m.check(m.withText(type, (at) => x.nay_map_set_key(live(this), at)));
-      this.type = m.text(x.nay_map_key(live(this)));
+      m.check(m.withText(type, (at) => x.nay_filter_set_key(live(this), at)));
+      this.type = m.text(x.nay_filter_key(live(this)));
     }
 
     get meta() {
-      const at = x.nay_map_meta(live(this), m.cell);
+      const at = x.nay_filter_meta(live(this), m.cell);
       return at === 0 ? null : m.copyOut(at, m.number(m.cell));
     }
 
@@ -102,17 +110,17 @@ function makeMap(m, structs, keys) {
       const from = bytes === null ? new Uint8Array(0) : bytesOf(bytes, 'meta');
       const at = m.copyIn(from);
       try {
-        m.check(x.nay_map_set_meta(live(this), at, from.length));
+        m.check(x.nay_filter_set_meta(live(this), at, from.length));
       } finally {
         m.free(at);
       }
     }
 
     encode() {
-      const size = x.nay_map_encoded_size(live(this)) >>> 0;
+      const size = x.nay_filter_encoded_size(live(this)) >>> 0;
       if (size === 0) m.check(ENOTSUP);
       return m.with(size, (at) => {
-        m.check(x.nay_map_encode(live(this), at, size, m.cell));
+        m.check(x.nay_filter_encode(live(this), at, size, m.cell));
         return m.copyOut(at, m.number(m.cell));
       });
     }

@@ -92,6 +92,12 @@ class Memory {
     throw new NayError(status, what ?? this.text(this.x.nay_status_text(status)), offset);
   }
 
+  /** A call that fills diag when it fails: fn(diag). */
+  checked(fn) {
+    this.u32[this.diag >>> 2] = 0;
+    return this.check(fn(this.diag), this.diag);
+  }
+
   /** A call that fills diag when it fails and writes a pointer: fn(diag, out). Returns the pointer. */
   make(fn) {
     this.u32[this.diag >>> 2] = 0;

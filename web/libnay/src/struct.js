@@ -6,6 +6,8 @@ import { camel, refuse } from './error.js';
  */
 const FLAGS = { concurrent: 0x01, storeKey: 0x02, unique: 0x08, noVerify: 0x10 };
 const TWO_64 = 1n << 64n;
+/** nay_kind of static maps. */
+const MAP = 12;
 
 /** A number or bigint as 64 bits; never rounded. */
 function word(value, name) {
@@ -135,7 +137,7 @@ class Structs {
 class Names {
   constructor(memory) {
     this.memory = memory;
-    this.kinds = new Map([['auto', 0]]);
+    this.kinds = new Map([['auto', 0], ['auto-static', 256]]);
     for (let kind = 1; kind < 32; kind++) {
       const name = memory.text(memory.x.nay_kind_name(kind));
       if (name !== null) this.kinds.set(name, kind);
@@ -160,4 +162,4 @@ class Names {
     return refuse(`hash: no hash '${name}': there are xxh3, siphash13, caller`);
   }
 }
-export { Structs, Names, word };
+export { MAP, Structs, Names, word };

@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""Fails when a public header of libnay breaks a convention of its interface.
+
+    stable or experimental   the first line of each header says which
+    size                     every public struct begins with `size_t size`; SIZELESS lists the others
+    diag                     `nay_diag *diag` is the last input: only outputs follow it
+    ctx                      a callback that takes a `void *ctx` takes it first
+    flags                    parameters and fields named flags are uint32_t
+    describe                 statistics are `nay_x_stats`: no call is named describe
+    number                   libnay has at most MOST functions
+"""
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+# the headers of libnay; those of tables have conventions of their own
+HEADERS = ["nay.h", "nay_advanced.h", "nay_map.h", "nay_key.h", "nay_format.h", "nay_column.h", "nay_policy.h",
+           "nay_file.h", "nay_explain.h", "nay_inline.h"]
+MOST = 110
+# nay_inline_*: the size is a parameter of nay_filter_inline
+SIZELESS = {"nay_hash", "nay_probe", "nay_diag", "nay_allocator", "nay_inline_blocked", "nay_inline_fuse", "nay_inline_slots"}
+# declared in nay_explain.h, which is of filters, until tables have a header for it
+OF_TABLES = {"nay_table_filters_explain", "nay_table_explain_sink"}
+FIRST = re.compile(r"/\* (Stable|Experimental): .*\*/\n")
+FUNCTION = re.compile(r"NAY_API ([^;{(]*?)(nay_\w+)\(([^;{]*)\)\s*[;{]")
+CALLBACK = re.compile(r"\(\*(\w+)\)\(([^;]*?)\)\s*;", re.S)
+STRUCT = re.compile(r"typedef struct (nay_\w+) \{\s*(.*?)\n\} \1;", re.S)
+
+
+def without_comments(text):
+    return re.sub(r"/\*.*?\*/", "", text, flags=re.S)
+
+
+def is_output(parameter):
+    """A pointer or array that is written to, or the capacity of a buffer."""
+    writes = re.search(r"[*\[]", parameter) and not re.match(r"const \w+ (\*\w|\w+\[)", parameter)
+    return parameter.startswith("size_t cap") or bool(writes)
+
+
+def faults(name, text):
+    if not FIRST.match(text):
+        yield "the first line does not say Stable or Experimental"
+    code = without_comments(text)
+    for match in FUNCTION.finditer(code):
+        function, parameters = match[2], [p.strip() for p in re.sub(r"\s+", " ", match[3]).split(",")]
+        if "describe" in function:
+            yield f"{function}: a call for statistics is named nay_x_stats"
+        if "nay_diag *diag" in parameters:
+            at = parameters.index("nay_diag *diag")
+            earlier, later = parameters[1:at], parameters[at + 1:]
+            yield from (f"{function}: the output `{p}` stands before diag" for p in earlier
+                        if is_output(p) and p != "void *ctx")
+            yield from (f"{function}: `{p}` stands behind diag and is no output" for p in later if not is_output(p))
+        if any(re.fullmatch(r"(unsigned|int|unsigned int|uint64_t) flags", p) for p in parameters):
+            yield f"{function}: flags are uint32_t"
+    for match in CALLBACK.finditer(code):
+        parameters = [p.strip() for p in match[2].split(",")]
+        if match[1] not in OF_TABLES and parameters[0] != "void *ctx" and not parameters[0].startswith("const struct nay_bits"):
+            yield f"{match[1]}: the first parameter of a callback is void *ctx"
+    for match in STRUCT.finditer(code):
+        if match[1] not in SIZELESS and not match[2].lstrip().startswith("size_t size;"):
+            yield f"struct {match[1]} does not begin with its size"
+
+
+def main():
+    wrong, functions = [], set()
+    for name in HEADERS:
+        text = (ROOT / "include" / name).read_text()
+        wrong += [f"include/{name}: {fault}" for fault in faults(name, text)]
+        functions |= {m[2] for m in FUNCTION.finditer(without_comments(text))} - OF_TABLES
+    if len(functions) < MOST // 2:
+        wrong.append(f"only {len(functions)} functions were found: the headers cannot be read")
+    if len(functions) > MOST:
+        wrong.append(f"libnay has {len(functions)} functions, more than {MOST}")
+    if sys.argv[1:] == ["--count"]:
+        print(len(functions))
+    print("\n".join(wrong), end="\n" if wrong else "")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
