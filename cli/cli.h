@@ -51,14 +51,13 @@ typedef struct command {
   const char *summary;  /* one line, in lists */
   const char *operands; /* as in a synopsis */
   int min_operands, max_operands;
-  const char *verbs;      /* what the first operand may be, separated by spaces; NULL: a file */
-  bool to_stdout;         /* the result goes to standard output without -o */
-  int changes;            /* -o may name one of so many first operands: the command changes them */
-  const char *changes_by; /* of its verbs, the one that does; NULL: without verbs */
-  unsigned takes;         /* TAKES_... */
-  const option_row *own;  /* its own options, or NULL */
-  const char *about;      /* paragraphs for help and the manual, separated by an empty line */
-  const char *examples;   /* transcripts: "$ command" lines, each followed by its exact output */
+  const char *verbs;     /* what the first operand may be, separated by spaces; NULL: a file */
+  bool to_stdout;        /* the result goes to standard output without -o */
+  int changes;           /* -o may name one of so many first operands: the command changes them */
+  unsigned takes;        /* TAKES_... */
+  const option_row *own; /* its own options, or NULL */
+  const char *about;     /* paragraphs for help and the manual, separated by an empty line */
+  const char *examples;  /* transcripts: "$ command" lines, each followed by its exact output */
 } command;
 
 #define ANY_NUMBER 1000000

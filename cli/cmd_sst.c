@@ -95,7 +95,7 @@ static const option_row sst_options[] = {
     {"verify", 0, NULL, OPTION_FLAG, AT(verify_table), "read every block, count the entries", NULL,
      0, "info"},
     ROW_NULL(0, "build, get, scan"),
-    ROW_KEY_TYPE(0, "build, get, scan"),
+    ROW_KEY_TYPE(0, "build, get, scan, compact"),
     ROWS_FRAMING(0, "build, get"),
     {"threads", 'T', "N", OPTION_NUMBER, AT(threads),
      "build, get: 1: none beside that which reads and hashes; compact: with --target-size, ranges "
@@ -114,8 +114,6 @@ const command command_sst = {
         "TABLE... -o TABLE",
     .min_operands = 1,
     .max_operands = ANY_NUMBER,
-    .changes = ANY_NUMBER,
-    .changes_by = "compact",
     .verbs = "build get scan info compact",
     .takes = TAKES_JSON,
     .own = sst_options,
@@ -171,7 +169,9 @@ const command command_sst = {
         "the newest is kept. Deletions are kept too, because older tables may lie below; --bottom "
         "says that there are none, and drops them. Filters are built anew. The new table is "
         "LevelDB's, "
-        "of whatever tables it is made: --format names those of mini-lsm that are read.\n"
+        "of whatever tables it is made: --format names those of mini-lsm that are read. It states "
+        "the type of the keys that the tables state; tables of other programs state none, and "
+        "--key says it.\n"
         "\n"
         "Exit status: 0; for get and scan, 1 when nothing was selected; 2 for trouble; 3 for a "
         "file that is corrupt or not a table.",

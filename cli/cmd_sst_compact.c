@@ -190,13 +190,14 @@ int sst_compact(options *o) {
   bool several = o->target_bytes != 0 && o->out != NULL && !outfile_is_stdout(o->out);
   compact c = {
       .o = o, .out = several ? o->out : table_output(o), .progress = PTHREAD_MUTEX_INITIALIZER};
-  outfile_lock(c.out); /* before it is read: it may be one of the tables */
+  outfile_lock(c.out);
   table_list t = tables_of(o);
   tables_have_versions(o, &t);
   table_plan plan;
   nay_diag diag = {.what = NULL};
   nay_sst_compact_stats stats = {.size = sizeof stats};
   table_plan_make(o, &plan);
+  plan.write.key = tables_key(o, &t);
   nay_sst_compact_options how = {.size = sizeof how,
                                  .write = &plan.write,
                                  .bottom = o->bottom,

@@ -441,10 +441,7 @@ static void options_check_input(const options *o, const struct stat *out, const 
 static void options_check_inputs(const options *o, const option_table *t) {
   struct stat out;
   if (o->out == NULL || stat(o->out, &out) != 0 || !S_ISREG(out.st_mode)) return;
-  const char *verb = o->command->verbs != NULL ? o->operands[0] : NULL,
-             *by = o->command->changes_by;
-  bool changes = verb == NULL || (by != NULL && strcmp(verb, by) == 0);
-  int first = (verb != NULL) + (changes ? o->command->changes : 0);
+  int first = (o->command->verbs != NULL) + o->command->changes;
   for (int i = first; i < o->noperands; i++) options_check_input(o, &out, o->operands[i]);
   for (size_t i = 0; i < t->n; i++) {
     const option_row *row = t->rows[i];
