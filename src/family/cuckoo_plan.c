@@ -231,7 +231,14 @@ double nay__cuckoo_fpr(const nay_shape *shape, uint64_t nkeys) {
   return nay__cuckoo_expected(&t, (double)nay__min_u64(nkeys, nslots << d), false);
 }
 
+/* Of a table that grows: with the most keys that it is sure to hold after its last doubling. */
+double nay__cuckoo_fpr_limit(const nay_shape *shape) {
+  uint64_t nslots = shape->nunits * NAY_CUCKOO_SLOTS << nay__cuckoo_most_doublings(shape);
+  return nay__cuckoo_fpr(shape, nay__cuckoo_capacity(nslots));
+}
+
 void nay__cuckoo_extend_plan(const nay_params *params, const nay_shape *shape, nay_plan *plan) {
   plan->tag_bits = nay__cuckoo_low_bits(shape) + nay__cuckoo_most_doublings(shape);
-  if (params->max_nkeys != 0) plan->fpr_limit = nay__cuckoo_fpr(shape, params->max_nkeys);
+  (void)params;
+  if (nay__cuckoo_most_doublings(shape) != 0) plan->fpr_limit = nay__cuckoo_fpr_limit(shape);
 }
