@@ -324,6 +324,7 @@ static void cuckoo_describe(const nay_filter *f, nay_stats *stats) {
   stats->tag_bits = t.f;
   if (t.d + t.spare == 0) return;
   stats->fpr_planned = nay__cuckoo_fpr_limit(&f->shape);
+  /* of a table that grows: above the FPR of its last doubling, full */
   stats->overloaded = stats->fpr_now > stats->fpr_planned;
 }
 
