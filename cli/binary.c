@@ -76,8 +76,8 @@ void binary_refuse(source_failure *fail, const source_use *use, const char *name
   const char *utf16 = utf16_is(start, len, 1) ? "LE" : utf16_is(start, len, 0) ? "BE" : NULL;
   const char *zeros = use->has_no_decompress ? ZEROS_END : "";
   if (utf16 != NULL) {
-    source_fail(fail, EXIT_TROUBLE, "%s is UTF-16 without a byte order mark: %s | nay ...%s%s", name,
-                iconv_command(use, utf16, iconv, sizeof iconv), zeros,
+    source_fail(fail, EXIT_TROUBLE, "%s is UTF-16 without a byte order mark: %s | nay ...%s%s",
+                name, iconv_command(use, utf16, iconv, sizeof iconv), zeros,
                 as_keys(use, keys, sizeof keys));
     return;
   }

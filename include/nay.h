@@ -341,8 +341,8 @@ static inline size_t nay_bitmap_count(const uint64_t *bitmap, size_t n) {
  * Sizes may differ: both are folded to their greatest common size first. max_fpr refuses a union
  * whose rate would be higher (1.0: no limit). Counting adds the counters; scalable joins the levels
  * of both, whatever their sizes, and the rates add up. NAY_EMISMATCH: another family, k, hash, seed
- * or key description (nay_key.h), or no common size. NAY_EFULL: above max_fpr. NAY_ENOTSUP: the family cannot merge, or dst
- * is read-only.
+ * or key description (nay_key.h), or no common size. NAY_EFULL: above max_fpr. NAY_ENOTSUP: the
+ * family cannot merge, or dst is read-only.
  */
 NAY_API nay_status nay_filter_merge(nay_filter *dst, const nay_filter *src, double max_fpr);
 
