@@ -185,7 +185,7 @@ const command command_sst = {
         "[2,1]\n"
         "$ printf 'ada\\tLovelace\\nalan\\tTuring\\n' | nay sst build -q --filter small -o "
         "new.ldb\n"
-        "$ nay sst compact new.ldb people.ldb -o all.ldb\n"
+        "$ nay sst compact --key=text new.ldb people.ldb -o all.ldb\n"
         "nay sst: wrote all.ldb: 3 entries of 4; superseded: 1, deletions dropped: 0\n"
         "$ nay sst scan all.ldb --to b\n"
         "ada\tLovelace\n"
