@@ -8,8 +8,8 @@
 
 /*
  * Makes a stated nkeys give the same filter as if that many keys had been counted. A static family
- * counts its keys anyway, so its nkeys is cleared. Bits per key that suffice for many keys, and not for the
- * smallest filter of these, are raised in the steps of nay_builder.
+ * counts its keys anyway, so its nkeys is cleared. Bits per key that suffice for many keys, and not
+ * for the smallest filter of these, are raised in the steps of nay_builder.
  */
 static nay_status filter_builder_stated(nay_params *p, nay_diag *diag) {
   nay_plan plan = {.size = sizeof plan};
