@@ -16,7 +16,8 @@
 #include "numbers.h"
 #include "outfile.h"
 
-#define UNIQ_FPR 1e-6       /* a lost line in a million */
+#define UNIQ_FPR 1e-6 /* a lost line in a million */
+#define UNIQ_STATE_FPR_MOST 0.05
 #define UNIQ_FIRST 8192     /* keys of the first level of a filter that grows */
 #define UNIQ_NKEYS 10000000 /* without -n, of a filter that cannot grow */
 
@@ -210,9 +211,13 @@ static void uniq_batch(uniq *u, const key_batch *b) {
  * Without -p the plan of a state that was there is the promise, as it is of any file; of a new
  * filter the default FPR of the manual, also when -b or -M sets the size.
  */
+/* A state that was planned for an FPR promises it. One with a higher FPR was sized by its bytes:
+ * the lines that it loses are told. */
 static promise uniq_promise(const uniq *u) {
   if (u->exact != NULL) return (promise){.overfilled = false};
-  double asked = u->resumed ? 0 : UNIQ_FPR;
+  nay_stats s = {.size = sizeof s};
+  nay_filter_stats(u->filter, &s);
+  double asked = u->resumed && s.fpr_planned <= UNIQ_STATE_FPR_MOST ? 0 : UNIQ_FPR;
   return promise_judge(u->filter, u->o->fpr != 0 ? u->o->fpr : asked);
 }
 
@@ -329,7 +334,7 @@ const command command_uniq = {
         "be read or has a malformed record, the state of the lines printed so far is saved, the "
         "other files follow, and the exit status is 2 (3 for a corrupt compressed file). So it is "
         "when the filter is full (-t cuckoo), but nothing else is read. The promise of a state is "
-        "the FPR of its plan, unless -p is given.\n"
+        "the FPR of its plan, up to 5%, unless -p is given.\n"
         "\n"
         "-d prints the duplicates instead, -c only counts. Exit status: 0; with -q, 0 when there "
         "is a duplicate and 1 when there is none; with --strict, 4 when the filter was too small.",
