@@ -1,6 +1,7 @@
 /* binary.c - see binary.h. */
 #include "binary.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "cli.h"
@@ -48,21 +49,44 @@ static bool utf16_is(const uint8_t *bytes, size_t len, size_t zero) {
   return n >= 2;
 }
 
+/* ", or --no-decompress to read its bytes as keys": of a file that was decompressed these are not
+ * the bytes that the message is about. */
+static const char *as_keys(const source_use *use, char *text, size_t cap) {
+  text[0] = '\0';
+  if (!use->has_no_decompress) return text;
+  if (use->unpack == NULL) return AS_KEYS;
+  snprintf(text, cap, ", or %s FILE | nay ... --no-decompress to read its bytes as keys",
+           use->unpack);
+  return text;
+}
+
+/* "iconv -f UTF-16LE -t UTF-8 FILE", of the decompressed text if need be. */
+static const char *iconv_command(const source_use *use, const char *order, char *text, size_t cap) {
+  bool packed = use->unpack != NULL;
+  snprintf(text, cap, "%s%siconv -f UTF-16%s -t UTF-8%s", packed ? use->unpack : "",
+           packed ? " FILE | " : "", order, packed ? "" : " FILE");
+  return text;
+}
+
+#define HINT_TEXT 128u
+
 void binary_refuse(source_failure *fail, const source_use *use, const char *name, const char *place,
                    const uint8_t *start, size_t len) {
+  char keys[HINT_TEXT], iconv[HINT_TEXT];
   const char *utf16 = utf16_is(start, len, 1) ? "LE" : utf16_is(start, len, 0) ? "BE" : NULL;
+  const char *zeros = use->has_no_decompress ? ZEROS_END : "";
   if (utf16 != NULL) {
-    source_fail(
-        fail, EXIT_TROUBLE,
-        "%s is UTF-16 without a byte order mark: iconv -f UTF-16%s -t UTF-8 FILE | nay ...%s", name,
-        utf16, use->has_no_decompress ? ZEROS_END AS_KEYS : "");
+    source_fail(fail, EXIT_TROUBLE, "%s is UTF-16 without a byte order mark: %s | nay ...%s%s",
+                name, iconv_command(use, utf16, iconv, sizeof iconv), zeros,
+                as_keys(use, keys, sizeof keys));
     return;
   }
-  source_fail(fail, EXIT_TROUBLE, "%s is binary, not text: %s has a zero byte%s", name, place,
-              use->has_no_decompress ? ZEROS_END AS_KEYS : "");
+  source_fail(fail, EXIT_TROUBLE, "%s is binary, not text: %s has a zero byte%s%s", name, place,
+              zeros, as_keys(use, keys, sizeof keys));
 }
 
 void binary_refuse_utf16(source_failure *fail, const source_use *use, const char *name) {
-  source_fail(fail, EXIT_TROUBLE, "%s is UTF-16: iconv -f UTF-16 -t UTF-8 FILE | nay ...%s", name,
-              use->has_no_decompress ? AS_KEYS : "");
+  char keys[HINT_TEXT], iconv[HINT_TEXT];
+  source_fail(fail, EXIT_TROUBLE, "%s is UTF-16: %s | nay ...%s", name,
+              iconv_command(use, "", iconv, sizeof iconv), as_keys(use, keys, sizeof keys));
 }

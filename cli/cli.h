@@ -38,7 +38,6 @@ typedef struct command {
   const char *verbs;      /* what the first operand may be, separated by spaces; NULL: a file */
   bool to_stdout;         /* the result goes to standard output without -o */
   int changes;            /* -o may name one of so many first operands: the command changes them */
-  const char *changes_by; /* of its verbs, the one that does; NULL: without verbs */
   const option_row *own;  /* its own options, or NULL; see options.h */
   const option_use *uses; /* those that it shares, or NULL */
   const char *about;      /* paragraphs for help and the manual, separated by an empty line */

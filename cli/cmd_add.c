@@ -86,7 +86,7 @@ static int add_run(options *common) {
     die(EXIT_TROUBLE, "a %s filter is static: rebuild it from all keys", kind);
   }
   key_stream *s = stream_open(&o->common, &o->keys, paths, npaths, f);
-  add_all(f, s);
+  add_all(&o->common, f, s);
   uint64_t nkeys = stream_nkeys(s);
   stream_close(s);
   filterfile_save(f, out);

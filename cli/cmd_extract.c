@@ -67,7 +67,7 @@ static uint64_t extract_save(const nay_table_filters_entry *f, const char *key, 
   outfile_may_write(path, o->output.force);
   if (!described || strcmp(extract_format(f), "nay") != 0) {
     outfile_save(f->bytes, f->len, path);
-    if (described) describe_not(key, extract_format(f));
+    if (described) describe_not(key, f->format != NULL ? extract_format(f) : "this layout");
     return f->len;
   }
   nay_filter *filter;
@@ -76,8 +76,8 @@ static uint64_t extract_save(const nay_table_filters_entry *f, const char *key, 
   nay_status status = nay_filter_decode(f->bytes, f->len, NULL, &diag, &filter);
   if (status == NAY_OK) status = nay_filter_set_key(filter, key);
   if (status != NAY_OK) {
-    die(exit_of(status), "%s: its keys are of type %s: %s", o->common.operands[0], key,
-        diag_text(status, &diag, why));
+    die(status == NAY_EVERSION ? EXIT_TROUBLE : exit_of(status), "%s: its keys are of type %s: %s",
+        o->common.operands[0], key, diag_text(status, &diag, why));
   }
   filterfile_save(filter, path);
   uint64_t nbytes = nay_filter_encoded_size(filter);

@@ -20,13 +20,6 @@ static const char *info_checksum(const filter_file *file) {
   return (nay_format_traits(file->format) & NAY_FORMAT_CHECKSUM) != 0 ? "ok" : "none";
 }
 
-/* To how many keys a cuckoo filter may grow; 0: it does not grow. */
-static uint64_t info_max_keys(const nay_filter *f) {
-  nay_params is = {.size = sizeof is};
-  bool grows = nay_filter_params(f, &is) == NAY_OK && is.max_nkeys > is.nkeys;
-  return grows ? is.max_nkeys : 0;
-}
-
 /* The i-th plan that the size and k can come from, where the file does not say which. */
 static bool info_plan(const nay_filter *f, const nay_stats *s, size_t i, nay_plan *plan) {
   plan->size = sizeof *plan;
@@ -53,8 +46,7 @@ static void info_json(const char *path, const filter_file *file, const promise *
   json_text("file", path);
   if (file->filter != NULL) {
     json_filter(file->filter, file->format, file->nbytes, p);
-    uint64_t most = info_max_keys(file->filter);
-    if (most != 0) json_count("nkeys_max", most);
+    if (p->nkeys_max != 0) json_count("nkeys_max", p->nkeys_max);
     info_json_plans(file->filter, p);
     json_filter_caveats(file->filter);
     size_t len;
@@ -94,25 +86,42 @@ static void info_bar(const nay_stats *s) {
   info_line("fill", text);
 }
 
-static void info_keys(const nay_stats *s, bool overfilled) {
-  char text[160], planned[NUMBER_TEXT], now[NUMBER_TEXT];
-  const char *saturated = s->saturated ? ", saturated" : "";
+/* "of 100 planned (7%)": of a filter that grows, how far it has grown. */
+static const char *info_share(const promise *p, char *text, size_t cap) {
+  const nay_stats *s = &p->stats;
+  char planned[NUMBER_TEXT];
+  const char *more = s->saturated ? " or more" : "";
+  double share = 100 * promise_utilisation(p);
+  if (s->kind == NAY_SCALABLE) {
+    snprintf(text, cap, ", planned to start with %s", count_text((double)s->nkeys, planned));
+  } else if (p->nkeys_max != 0) {
+    snprintf(text, cap, " of at most %s (%.0f%%%s), planned to start with %s",
+             COUNTED(p->nkeys_max, "key"), share, more, count_text((double)s->nkeys, planned));
+  } else {
+    snprintf(text, cap, " of %s planned (%.0f%%%s)", count_text((double)s->nkeys, planned), share,
+             more);
+  }
+  return text;
+}
+
+static void info_keys(const promise *p) {
+  const nay_stats *s = &p->stats;
+  char text[240], share[160] = "", now[NUMBER_TEXT];
   count_text(s->nkeys_estimated, now);
   if (s->derived) {
     snprintf(text, sizeof text, "unknown: an intersection");
-  } else if (s->nkeys == 0) {
-    snprintf(text, sizeof text, "%s %s%s%s", promise_about(s), now, saturated,
-             overfilled ? ", overfilled" : "");
   } else {
-    snprintf(text, sizeof text, "%s %s of %s planned (%.0f%%%s)%s%s", promise_about(s), now,
-             count_text((double)s->nkeys, planned), s->utilisation * 100,
-             s->saturated ? " or more" : "", saturated,
-             overfilled && s->utilisation > 1 ? ", overfilled" : "");
+    bool above = s->nkeys == 0 || s->utilisation > 1;
+    if (s->nkeys != 0) info_share(p, share, sizeof share);
+    snprintf(text, sizeof text, "%s %s%s%s%s", promise_about(s), now, share,
+             s->saturated ? ", saturated" : "", p->overfilled && above ? ", overfilled" : "");
   }
   info_line("keys", text);
 }
 
-static void info_rates(const nay_stats *s, bool native) {
+static void info_rates(const promise *p, bool native) {
+  const nay_stats *s = &p->stats;
+  bool grows = p->nkeys_max != 0 || s->kind == NAY_SCALABLE;
   char text[160], now[NUMBER_TEXT], planned[NUMBER_TEXT];
   fpr_text(s->fpr_now, now);
   if (s->derived) {
@@ -121,8 +130,8 @@ static void info_rates(const nay_stats *s, bool native) {
     /* double hashing and short hashes: the fill alone does not determine the FPR */
     snprintf(text, sizeof text, "%s%s now", native ? "" : "at least ", now);
   } else {
-    snprintf(text, sizeof text, "%s now, %s at the planned number of keys", now,
-             fpr_text(s->fpr_planned, planned));
+    snprintf(text, sizeof text, "%s now, %s at the %s", now, fpr_text(s->fpr_planned, planned),
+             grows ? "end of its growth" : "planned number of keys");
   }
   info_line("FPR", text);
 }
@@ -137,14 +146,6 @@ static void info_size(const filter_file *file, const nay_stats *s) {
     snprintf(text, sizeof text, "%s, %s", size, COUNTED(s->k, "probe"));
   }
   info_line("size", text);
-}
-
-static void info_growth(const nay_filter *f) {
-  char text[120];
-  uint64_t most = info_max_keys(f);
-  if (most == 0) return;
-  snprintf(text, sizeof text, "up to %s", COUNTED(most, "key"));
-  info_line("growth", text);
 }
 
 static void info_plans(const nay_filter *f, const nay_stats *s) {
@@ -167,11 +168,10 @@ static void info_text(const char *path, const filter_file *file, const promise *
   out_text("%s%s%s: %s, %s\n", paint(PAINT_BOLD), path, paint(PAINT_PLAIN),
            kind != NULL ? kind : "filter", nay_format_about(file->format));
   info_size(file, &s);
-  info_keys(&s, p->overfilled);
-  info_growth(file->filter);
+  info_keys(p);
   info_plans(file->filter, &s);
   info_bar(&s);
-  info_rates(&s, strcmp(nay_format_name(file->format), "nay") == 0);
+  info_rates(p, strcmp(nay_format_name(file->format), "nay") == 0);
   uint64_t seed;
   char seeded[40] = "";
   if (filterfile_seed(file->filter, &seed)) {

@@ -38,6 +38,17 @@ static unsigned plan_needs(unsigned chosen) {
   return all;
 }
 
+/* All keys are known and none will follow, or they are not: not both. */
+static void plan_check_needs(const plan_options *o, unsigned need) {
+  if ((need & NEED_STATIC) == 0) return;
+  const char *other = o->size.max_keys != 0        ? "--max-keys"
+                      : (need & NAY_CAN_GROW) != 0 ? "--need grow"
+                                                   : NULL;
+  if (other == NULL) return;
+  die(EXIT_TROUBLE, "--need static says that no keys follow, %s that they do: omit one of them",
+      other);
+}
+
 /* ---- candidates ---- */
 
 static bool plan_fits(unsigned traits, unsigned need) {
@@ -164,7 +175,7 @@ static void plan_text(const plan_options *o, unsigned need, const candidate *lis
     const char *style = c == take ? paint(PAINT_GOOD) : c->fits ? "" : paint(PAINT_DIM);
     out_text("%s%c %-9s %8.2f %3u  %10s  %10s  %10s  %s%-3s %-6s %-5s %s%s\n", style,
              c == take ? '*' : ' ', name, c->plan.bits_per_key, c->plan.k,
-             size_text(c->plan.nbytes, size), fpr_text(c->plan.fpr, rate),
+             size_text(c->plan.nbytes, size), fpr_text(c->plan.fpr_limit, rate),
              size_text(c->plan.nbytes_build, memory), ns, c->traits & NAY_CAN_ADD ? "yes" : "-",
              c->traits & NAY_CAN_REMOVE ? "yes" : "-", c->traits & NAY_CAN_MERGE ? "yes" : "-",
              c->traits & NAY_CAN_FOLD ? "yes" : "-", *style != '\0' ? paint(PAINT_PLAIN) : "");
@@ -189,8 +200,8 @@ static void plan_json(const plan_options *o, const candidate *list, size_t n, co
     json_count("nbytes", c->plan.nbytes_file);
     json_count("nbytes_build", c->plan.nbytes_build);
     json_count("k", c->plan.k);
-    json_real("fpr_planned", c->plan.fpr);
-    json_real("fpr_limit", c->plan.fpr_limit);
+    json_real("fpr_planned", c->plan.fpr_limit);
+    json_real("fpr_at_nkeys", c->plan.fpr);
     if (c->ns > 0) json_real("miss_ns", c->ns);
     json_bool("fits", c->fits);
     static const struct {
@@ -216,6 +227,7 @@ static int plan_run(options *common) {
   candidate list[PLAN_KINDS];
   const char *why = "";
   unsigned need = plan_needs(o->need);
+  plan_check_needs(o, need);
   if (o->lsm) return plan_lsm_run(o);
   plan_lsm_refuse(o);
   if (o->size.nkeys == 0) {

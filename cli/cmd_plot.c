@@ -87,7 +87,8 @@ static void plot_size(const plot_options *o, plot_chart *c) {
 
 static char *plot_read(const char *path) {
   source_failure fail;
-  const source_use use = {.wanted = "a table of 'nay bench --csv'", .decompress = true};
+  const source_use use = {
+      .wanted = "a table of 'nay bench --csv'", .decompress = true, .skips_mark = true};
   source *s;
   if (!source_open(path, &use, &s, &fail)) die(EXIT_TROUBLE, "%s", fail.text);
   size_t len = 0, cap = 65536;

@@ -112,7 +112,7 @@ static const option_use sst_uses[] = {
     TAKES_FOR(sst_options, output, OUTPUT_FORCE, MAKING),
     TAKES_FOR(sst_options, select, SELECT_COUNT, "get, scan"),
     TAKES_FOR(sst_options, keys, KEYS_FILES | KEYS_LINE_NUMBER, "get"),
-    TAKES_FOR(sst_options, keys, KEYS_TYPE, "build, get, scan"),
+    TAKES_FOR(sst_options, keys, KEYS_TYPE, "build, get, scan, compact"),
     TAKES_FOR(sst_options, keys, KEYS_FRAMING, "build, get"),
     REPORTS(REPORT_JSON),
     REPORTS_FOR(REPORT_PROGRESS, "build, get, compact"),
@@ -129,8 +129,6 @@ const command command_sst = {
         "TABLE... -o TABLE",
     .min_operands = 1,
     .max_operands = ANY_NUMBER,
-    .changes = ANY_NUMBER,
-    .changes_by = "compact",
     .verbs = "build get scan info compact",
     .own = sst_rows,
     .uses = sst_uses,
@@ -186,7 +184,9 @@ const command command_sst = {
         "the newest is kept. Deletions are kept too, because older tables may lie below; --bottom "
         "says that there are none, and drops them. Filters are built anew. The new table is "
         "LevelDB's, "
-        "of whatever tables it is made: --format names those of mini-lsm that are read.\n"
+        "of whatever tables it is made: --format names those of mini-lsm that are read. It states "
+        "the type of the keys that the tables state; tables of other programs state none, and "
+        "--key says it.\n"
         "\n"
         "Exit status: 0; for get and scan, 1 when nothing was selected; 2 for trouble; 3 for a "
         "file that is corrupt or not a table.",
@@ -200,7 +200,7 @@ const command command_sst = {
         "[2,1]\n"
         "$ printf 'ada\\tLovelace\\nalan\\tTuring\\n' | nay sst build -q --filter small -o "
         "new.ldb\n"
-        "$ nay sst compact new.ldb people.ldb -o all.ldb\n"
+        "$ nay sst compact --key=text new.ldb people.ldb -o all.ldb\n"
         "nay sst: wrote all.ldb: 3 entries of 4; superseded: 1, deletions dropped: 0\n"
         "$ nay sst scan all.ldb --to b\n"
         "ada\tLovelace\n"

@@ -192,13 +192,14 @@ int sst_compact(sst_options *o) {
   compact c = {.o = o,
                .out = several ? o->output.path : table_output(o),
                .progress = PTHREAD_MUTEX_INITIALIZER};
-  outfile_lock(c.out); /* before it is read: it may be one of the tables */
+  outfile_lock(c.out);
   table_list t = tables_of(o);
   tables_have_versions(o, &t);
   table_plan plan;
   nay_diag diag = {.what = NULL};
   nay_sst_compact_stats stats = {.size = sizeof stats};
   table_plan_make(o, &plan);
+  plan.write.key = tables_key(o, &t);
   nay_sst_compact_options how = {.size = sizeof how,
                                  .write = &plan.write,
                                  .bottom = o->bottom,

@@ -194,6 +194,7 @@ int sst_scan(sst_options *o) {
   table_list t = tables_of(o);
   scan s = {.o = o};
   tables_have_versions(o, &t);
+  if (scan_shows_bytes(o)) tables_agree(&t);
   if (!scan_shows_bytes(o)) tables_described(o, &t);
   for (size_t i = 0; i < t.n; i++) {
     nay_sst_info info = {.size = sizeof info};

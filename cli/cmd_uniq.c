@@ -16,7 +16,8 @@
 #include "numbers.h"
 #include "outfile.h"
 
-#define UNIQ_FPR 1e-6       /* a lost line in a million */
+#define UNIQ_FPR 1e-6 /* a lost line in a million */
+#define UNIQ_STATE_FPR_MOST 0.05
 #define UNIQ_FIRST 8192     /* keys of the first level of a filter that grows */
 #define UNIQ_NKEYS 10000000 /* without -n, of a filter that cannot grow */
 
@@ -32,8 +33,10 @@ typedef struct uniq_options {
 typedef struct uniq {
   const uniq_options *o;
   nay_filter *filter;
+  bool resumed;     /* it is that of a state that was there */
   exact_set *exact; /* or NULL */
   uint64_t selected, fresh;
+  uint64_t nleft; /* keys of the last batch that a full filter did not take: nothing else is read */
 } uniq;
 
 /* ---- the filter ---- */
@@ -148,9 +151,10 @@ static nay_filter *uniq_resume(uniq_options *o) {
   return file.filter;
 }
 
-static nay_filter *uniq_filter(uniq_options *o) {
+static nay_filter *uniq_filter(uniq_options *o, bool *resumed) {
   if (o->state != NULL) outfile_lock(o->state); /* before checking that it exists */
-  if (o->state != NULL && access(o->state, F_OK) == 0) return uniq_resume(o);
+  *resumed = o->state != NULL && access(o->state, F_OK) == 0;
+  if (*resumed) return uniq_resume(o);
   if (o->exact) { /* only for its hash */
     nay_params p = {sizeof p, .kind = NAY_BLOOM, .nbits = 64, .k = 1};
     return new_filter(NULL, &p);
@@ -180,32 +184,52 @@ static void uniq_exact(uniq *u, const key_batch *b, uint64_t *bitmap) {
   }
 }
 
+/* *n: how many keys of the batch the filter took, all of them unless it is full. */
+static void uniq_add(uniq *u, const key_batch *b, uint64_t *bitmap, size_t *n) {
+  nay_status status = nay_filter_add_hash_many(u->filter, b->lo, b->hi, b->n, bitmap, n);
+  if (status != NAY_OK && status != NAY_EFULL) {
+    die(EXIT_TROUBLE, "cannot add: %s", nay_status_text(status));
+  }
+  if (status == NAY_OK) return;
+  char why[FULL_TEXT];
+  u->nleft = b->n - *n;
+  full_why(&u->o->common, u->filter, b, u->o->state, why);
+  message_error("%s", why);
+}
+
 static void uniq_batch(uniq *u, const key_batch *b) {
   uint64_t bitmap[BATCH_WORDS];
   const uniq_options *o = u->o;
+  size_t n = b->n;
   if (nay_filter_kind(u->filter) == NAY_WINDOW) uniq_tick(u->filter);
   bool prints = !o->select.count && !o->common.quiet;
   if (prints && b->header != NULL) out_record(b->header, b->header_len);
   if (u->exact != NULL) {
     uniq_exact(u, b, bitmap);
   } else {
-    nay_status status = nay_filter_add_hash_many(u->filter, b->lo, b->hi, b->n, bitmap, NULL);
-    if (status == NAY_EFULL) full(u->filter, b);
-    if (status != NAY_OK) die(EXIT_TROUBLE, "cannot add: %s", nay_status_text(status));
+    uniq_add(u, b, bitmap, &n);
   }
-  for (size_t w = 0; w < (b->n + 63) / 64; w++) {
-    uint64_t fresh = bitmap[w] & word_mask(b->n, w);
-    uint64_t word = o->repeated || o->common.quiet ? ~fresh & word_mask(b->n, w) : fresh;
+  for (size_t w = 0; w < (n + 63) / 64; w++) {
+    uint64_t fresh = bitmap[w] & word_mask(n, w);
+    uint64_t word = o->repeated || o->common.quiet ? ~fresh & word_mask(n, w) : fresh;
     u->fresh += (uint64_t)__builtin_popcountll(fresh);
     u->selected += (uint64_t)__builtin_popcountll(word);
     if (prints && word != 0) batch_print(b, w, word);
   }
 }
 
-/* Without -p the default FPR of the manual is the promise, also when -b or -M sets the size. */
+/*
+ * Without -p the plan of a state that was there is the promise, as it is of any file; of a new
+ * filter the default FPR of the manual, also when -b or -M sets the size. A state whose plan is
+ * above UNIQ_STATE_FPR_MOST was sized by its bytes, not by a rate: it promises no more than a new
+ * one, and the lines that it loses are told.
+ */
 static promise uniq_promise(const uniq *u) {
   if (u->exact != NULL) return (promise){.overfilled = false};
-  return promise_judge(u->filter, u->o->size.fpr != 0 ? u->o->size.fpr : UNIQ_FPR);
+  nay_stats s = {.size = sizeof s};
+  nay_filter_stats(u->filter, &s);
+  double asked = u->resumed && s.fpr_planned <= UNIQ_STATE_FPR_MOST ? 0 : UNIQ_FPR;
+  return promise_judge(u->filter, u->o->size.fpr != 0 ? u->o->size.fpr : asked);
 }
 
 /* What would have kept the promise: each of these options is one that the command then takes. */
@@ -244,7 +268,8 @@ static int uniq_run(options *common) {
     die(EXIT_TROUBLE, "--exact keeps keys, not a filter: it excludes --state and --window");
   }
   if (o->common.json) o->select.count = true;
-  uniq u = {.o = o, .filter = uniq_filter(o), .exact = o->exact ? exact_new() : NULL};
+  uniq u = {.o = o, .exact = o->exact ? exact_new() : NULL};
+  u.filter = uniq_filter(o, &u.resumed);
   if (o->state != NULL) signals_stop_gently();
   key_stream *s = stream_open(&o->common, &o->keys, (const char *const *)o->common.operands,
                               (size_t)o->common.noperands, u.filter);
@@ -252,9 +277,10 @@ static int uniq_run(options *common) {
   for (key_batch *b; (b = stream_next(s)) != NULL;) {
     uniq_batch(&u, b);
     if (b->idle) out_flush();
+    if (u.nleft > 0) break;
     if (o->common.quiet && u.selected > 0 && o->state == NULL) break; /* the answer is known */
   }
-  uint64_t nkeys = stream_nkeys(s);
+  uint64_t nkeys = stream_nkeys(s) - u.nleft;
   promise p = uniq_promise(&u);
   if (o->common.json) {
     uniq_json(&u, nkeys, &p);
@@ -267,6 +293,7 @@ static int uniq_run(options *common) {
   int status = uniq_status(&u, &p);
   if (!o->common.quiet || u.selected == 0)
     status = exit_worse(status, stream_status(s)); /* as grep */
+  if (u.nleft > 0) status = EXIT_TROUBLE;
   stream_close(s);
   signals_finish();
   if (u.exact != NULL) exact_free(u.exact);
@@ -328,7 +355,9 @@ const command command_uniq = {
         "and further signals (except SIGKILL) are ignored until that is done. If lines cannot be "
         "written, the state stays as it was: they appear again and none is lost. If a file cannot "
         "be read or has a malformed record, the state of the lines printed so far is saved, the "
-        "other files follow, and the exit status is 2 (3 for a corrupt compressed file).\n"
+        "other files follow, and the exit status is 2 (3 for a corrupt compressed file). So it is "
+        "when the filter is full (-t cuckoo), but nothing else is read. The promise of a state is "
+        "the FPR of its plan, up to 5%, unless -p is given.\n"
         "\n"
         "-d prints the duplicates instead, -c only counts. Exit status: 0; with -q, 0 when there "
         "is a duplicate and 1 when there is none; with --strict, 4 when the filter was too small.",

@@ -45,7 +45,9 @@ static void verify_show_missing(const key_batch *b, size_t w, uint64_t word, ver
     size_t i = 64 * w + (size_t)__builtin_ctzll(word);
     char text[120];
     if (v->nmissing++ < 5) {
-      message_error("false nay: %s", escape_text(b->keys[i], b->lens[i], text, sizeof text));
+      size_t len;
+      const uint8_t *line = batch_text(b, i, &len);
+      message_error("false nay: %s", escape_text(line, len, text, sizeof text));
     }
   }
 }

@@ -178,18 +178,6 @@ bool key_reader_is_utf16(const key_reader *r, const uint8_t *p, size_t len) {
   return (little || big) && (ascii || !lines);
 }
 
-/* The length of a UTF-8 byte order mark before the first row; KEY_MORE when it may come yet. */
-static key_result reader_skip_bom(const key_reader *r, const uint8_t *p, const uint8_t *end,
-                                  bool last, size_t *skip) {
-  size_t have = (size_t)(end - p) < 3 ? (size_t)(end - p) : 3;
-  *skip = 0;
-  if (!reader_has_columns(r) || r->nrecords != 0) return KEY_OK;
-  if (memcmp(p, "\xef\xbb\xbf", have) != 0) return KEY_OK;
-  if (have < 3) return last ? KEY_OK : KEY_MORE;
-  *skip = 3;
-  return KEY_OK;
-}
-
 /* ---- types ---- */
 
 /* The text as it stands -> the key. There is room for it: see key_reader_room. */
@@ -281,10 +269,7 @@ key_result key_next(key_reader *r, const uint8_t *p, const uint8_t *end, bool la
                     uint8_t *scratch, key_record *record, key_failure *fail) {
   *record = (key_record){.len = 0};
   *fail = (key_failure){.what = NULL};
-  size_t skip;
-  key_result got = reader_skip_bom(r, p, end, last, &skip);
-  if (got != KEY_OK) return got;
-  p += skip;
+  key_result got = KEY_OK;
   switch (r->framing) {
     case FRAME_LINES: got = frame_line(r, p, end, last, scratch, record, fail); break;
     case FRAME_FIXED: got = frame_fixed(r, p, end, last, record, fail); break;
@@ -298,6 +283,5 @@ key_result key_next(key_reader *r, const uint8_t *p, const uint8_t *end, bool la
   if (got == KEY_OK && !record->skip) got = reader_decode(r, scratch, record, fail);
   if (got != KEY_OK) return got; /* the place is that of its first line */
   r->ninner += record->ninner;
-  record->len += skip;
   return got;
 }

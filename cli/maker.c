@@ -2,6 +2,7 @@
 #include "maker.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,30 +82,44 @@ static const uint8_t *full_of_copies(const nay_filter *f, const key_batch *b, si
   return NULL;
 }
 
-_Noreturn void full(const nay_filter *f, const key_batch *b) {
+/* What makes room: a larger number of keys, or one to which the filter may grow. */
+static const char *full_advice(const options *o, const nay_filter *f, const char *state) {
+  nay_params is = {.size = sizeof is};
+  bool known = nay_filter_params(f, &is) == NAY_OK;
+  if (known && is.max_nkeys > is.nkeys) return "rebuild it with a larger --max-keys";
+  bool may_grow = nay_filter_kind(f) == NAY_CUCKOO && option_is_taken(o->command, "max-keys");
+  if (state != NULL) return "use a new --state file with a larger -n";
+  return may_grow ? "rebuild it with a larger -n, or with --max-keys, to which it may grow"
+                  : "rebuild it with a larger -n";
+}
+
+const char *full_why(const options *o, const nay_filter *f, const key_batch *b, const char *state,
+                     char *text) {
   nay_stats s = {.size = sizeof s};
   size_t len;
-  char text[80];
+  char shown[80], now[COUNTED_TEXT];
   nay_filter_stats(f, &s);
   const uint8_t *key = s.kind == NAY_CUCKOO ? full_of_copies(f, b, &len) : NULL;
   if (key != NULL) {
-    die(EXIT_TROUBLE,
-        "'%s' occurs more than %d times, and a cuckoo filter holds at most %d copies of a key: "
-        "remove the duplicates first (nay uniq), or choose another family with -t",
-        escape_text(key, len, text, sizeof text), COPIES_MOST, COPIES_MOST);
+    snprintf(text, FULL_TEXT,
+             "'%s' occurs more than %d times, and a cuckoo filter holds at most %d copies of a "
+             "key: remove the duplicates first (nay uniq), or choose another family with -t",
+             escape_text(key, len, shown, sizeof shown), COPIES_MOST, COPIES_MOST);
+  } else if (s.nkeys == 0) {
+    snprintf(text, FULL_TEXT, "the filter is full: rebuild it with a larger size");
+  } else {
+    counted_text(s.nkeys_estimated, "key", now, sizeof now);
+    snprintf(text, FULL_TEXT, "the filter is full: it was planned for %s and holds about %s; %s",
+             COUNTED(s.nkeys, "key"), now, full_advice(o, f, state));
   }
-  if (s.nkeys == 0) die(EXIT_TROUBLE, "the filter is full: rebuild it with a larger size");
-  die(EXIT_TROUBLE,
-      "the filter is full: it was planned for %s and holds about %s; rebuild it with a larger "
-      "-n%s",
-      COUNTED(s.nkeys, "key"), COUNTED(s.nkeys_estimated, "key"),
-      s.kind == NAY_CUCKOO ? ", or with --max-keys, to which it may grow" : "");
+  return text;
 }
 
-void add_all(nay_filter *f, key_stream *s) {
+void add_all(const options *o, nay_filter *f, key_stream *s) {
+  char why[FULL_TEXT];
   for (key_batch *b; (b = stream_next(s)) != NULL;) {
     nay_status status = nay_filter_add_hash_many(f, b->lo, b->hi, b->n, NULL, NULL);
-    if (status == NAY_EFULL) full(f, b);
+    if (status == NAY_EFULL) die(EXIT_TROUBLE, "%s", full_why(o, f, b, NULL, why));
     if (status != NAY_OK) die(EXIT_TROUBLE, "cannot add: %s", nay_status_text(status));
   }
 }
@@ -115,7 +130,7 @@ static nay_filter *make_known(const options *o, const keys_options *keys, const 
                               uint64_t *nkeys) {
   nay_filter *f = new_filter(format, params);
   key_stream *s = stream_open(o, keys, paths, npaths, f);
-  add_all(f, s);
+  add_all(o, f, s);
   *nkeys = stream_nkeys(s);
   stream_close(s);
   return f;

@@ -26,10 +26,13 @@ bool same_plan(const size_options *size, double default_fpr, const nay_params *i
 const char *contradiction(const size_options *size, const nay_params *is);
 
 /* add_all: adds every key of the stream. */
-void add_all(nay_filter *f, key_stream *s);
+void add_all(const options *o, nay_filter *f, key_stream *s);
 
-/* full: exits with a message that says why the keys of a batch did not fit. */
-_Noreturn void full(const nay_filter *f, const key_batch *b);
+/* full_why: why the keys of a batch did not fit, and which option of `o->command` would have made
+ * room, into text[0, FULL_TEXT). state: the file that keeps the filter, or NULL. Returns text. */
+#define FULL_TEXT 400u
+const char *full_why(const options *o, const nay_filter *f, const key_batch *b, const char *state,
+                     char *text);
 
 /* can_add: whether a family (or the one that auto picks) takes adds. */
 bool can_add(nay_kind kind);

@@ -411,10 +411,7 @@ static void options_check_inputs(const options *o, const option_table *t) {
   const option_row *result = options_output(o, t);
   output_file out = {.path = result != NULL ? *(const char **)option_value(o, result) : NULL};
   if (out.path == NULL || stat(out.path, &out.stat) != 0 || !S_ISREG(out.stat.st_mode)) return;
-  const char *verb = o->command->verbs != NULL ? o->operands[0] : NULL,
-             *by = o->command->changes_by;
-  bool changes = verb == NULL || (by != NULL && strcmp(verb, by) == 0);
-  int first = (verb != NULL) + (changes ? o->command->changes : 0);
+  int first = (o->command->verbs != NULL) + o->command->changes;
   for (int i = first; i < o->noperands; i++) output_check_input(&out, o->operands[i]);
   for (size_t i = 0; i < t->n; i++) {
     const option_row *row = &t->rows[i];

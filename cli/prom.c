@@ -64,8 +64,9 @@ void prom_filter(prom_samples *to, const promise *p) {
   prom_sample(to, PROM_PROBES, s->k);
   if (bits_per_key > 0) prom_sample(to, PROM_BITS_PER_KEY, bits_per_key);
   if (p->nkeys == 0) return;
-  prom_sample(to, PROM_KEYS_PLANNED, (double)p->nkeys);
-  prom_sample(to, PROM_UTILISATION, promise_utilisation(p));
+  double used = promise_utilisation(p);
+  prom_sample(to, PROM_KEYS_PLANNED, (double)(p->nkeys_max != 0 ? p->nkeys_max : p->nkeys));
+  if (!isnan(used)) prom_sample(to, PROM_UTILISATION, used);
   prom_sample(to, PROM_FPR_PLANNED, p->fpr_planned);
 }
 

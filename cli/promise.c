@@ -46,6 +46,9 @@ static bool promise_within_plan(const promise *p) {
 /* The plan of the filter; of several that its size and k can come from, the one with most keys. */
 static void promise_plan(promise *p, const nay_filter *f) {
   nay_plan plan = {.size = sizeof plan};
+  nay_params is = {.size = sizeof is};
+  bool grows = nay_filter_params(f, &is) == NAY_OK && is.max_nkeys > is.nkeys;
+  p->nkeys_max = grows ? is.max_nkeys : 0;
   p->nkeys = p->stats.nkeys;
   p->fpr_planned = p->stats.fpr_planned;
   if (p->nkeys != 0) return;
@@ -59,8 +62,9 @@ static void promise_plan(promise *p, const nay_filter *f) {
 const char *promise_about(const nay_stats *s) { return s->saturated ? "at least" : "about"; }
 
 double promise_utilisation(const promise *p) {
-  bool known = p->nkeys != 0 && !p->stats.derived;
-  return known ? p->stats.nkeys_estimated / (double)p->nkeys : NAN;
+  bool known = p->nkeys != 0 && !p->stats.derived && p->stats.kind != NAY_SCALABLE;
+  uint64_t most = p->nkeys_max != 0 ? p->nkeys_max : p->nkeys;
+  return known ? p->stats.nkeys_estimated / (double)most : NAN;
 }
 
 double stats_bits_per_key(const nay_stats *s) {

@@ -19,7 +19,8 @@
 typedef struct promise {
   nay_stats stats;
   uint64_t nkeys;     /* planned, or the most of several plans; 0: not known */
-  double fpr_planned; /* with so many keys */
+  uint64_t nkeys_max; /* to which the filter may grow; 0: it does not grow, or without limit */
+  double fpr_planned; /* with so many keys; of a filter that grows, at the end of its growth */
   double fpr;         /* asked or promised; 0: nothing was asked and no plan is known */
   bool useless;       /* the plan itself promised more than PROMISE_FPR_MOST, which fpr is then */
   double least_fpr;   /* of an intersection, whose FPR is unknown: a lower bound from the fill */
@@ -41,7 +42,8 @@ const char *promise_about(const nay_stats *s);
  */
 promise promise_judge_new(const nay_filter *f, double asked);
 
-/* promise_utilisation: keys now, divided by those planned for; NAN: not known. */
+/* promise_utilisation: keys now, divided by those planned for, or by those to which the filter may
+ * grow; NAN: not known, or it grows without limit. */
 double promise_utilisation(const promise *p);
 
 /*

@@ -27,7 +27,8 @@ struct source {
   uint64_t position;
   uint8_t in[SOURCE_CAP]; /* read but not yet returned or decompressed */
   size_t at, len;
-  bool between; /* packed: at the border of two members or frames */
+  bool between;    /* packed: at the border of two members or frames */
+  bool skips_mark; /* at its start: a byte order mark may come */
 };
 
 void source_fail(source_failure *fail, int status, const char *format, ...) {
@@ -166,6 +167,7 @@ bool source_open(const char *path, const source_use *use, source **opened, sourc
   *opened = s;
   s->fd = fd;
   s->name = is_stdin ? "standard input" : path;
+  s->skips_mark = use->skips_mark;
 #ifdef POSIX_FADV_SEQUENTIAL
   posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
 #endif
@@ -215,13 +217,37 @@ static ssize_t source_unpack(source *s, uint8_t *dst, size_t cap, source_failure
   }
 }
 
-ssize_t source_read(source *s, void *dst, size_t cap, source_failure *fail) {
+static ssize_t source_next(source *s, uint8_t *dst, size_t cap, source_failure *fail) {
   if (s->codec != NULL) return source_unpack(s, dst, cap, fail);
   if (s->at == s->len) return source_raw(s, dst, cap, fail);
   size_t n = s->len - s->at < cap ? s->len - s->at : cap; /* what recognising has read */
   memcpy(dst, s->in + s->at, n);
   s->at += n;
   return (ssize_t)n;
+}
+
+/* The first bytes of a text, without a byte order mark, which may come in pieces. */
+static ssize_t source_first(source *s, uint8_t *dst, size_t cap, source_failure *fail) {
+  size_t have = 0;
+  ssize_t n;
+  do {
+    n = source_next(s, dst + have, cap - have, fail);
+    if (n < 0) return n;
+    have += (size_t)n;
+  } while (n > 0 && have < UTF8_MARK_LEN && memcmp(dst, UTF8_MARK, have) == 0);
+  s->skips_mark = false;
+  if (have < UTF8_MARK_LEN || memcmp(dst, UTF8_MARK, UTF8_MARK_LEN) != 0) return (ssize_t)have;
+  have -= UTF8_MARK_LEN;
+  memmove(dst, dst + UTF8_MARK_LEN, have);
+  return have > 0 ? (ssize_t)have : source_next(s, dst, cap, fail);
+}
+
+ssize_t source_read(source *s, void *dst, size_t cap, source_failure *fail) {
+  return s->skips_mark ? source_first(s, dst, cap, fail) : source_next(s, dst, cap, fail);
+}
+
+const char *source_unpack_command(const source *s) {
+  return s->codec != NULL ? s->codec->command : NULL;
 }
 
 bool source_is_idle(const source *s) {

@@ -25,9 +25,11 @@ typedef struct source_failure {
 typedef struct source_use {
   const char *wanted;     /* "keys" */
   bool text;              /* in lines or rows: binary files are refused with `decompress` */
+  bool skips_mark;        /* a UTF-8 byte order mark at the start is no part of the text */
   bool decompress;        /* if it is compressed; filters are refused then */
   bool has_no_decompress; /* the command has --no-decompress: say so where it helps */
   bool has_element;       /* the same for -e */
+  const char *unpack;     /* of a file that was decompressed: the command that does it; else NULL */
 } source_use;
 
 /*
@@ -40,8 +42,16 @@ bool source_open(const char *path, const source_use *use, source **s, source_fai
 /* source_exists: whether the file can be opened now, for commands that need all of several. */
 bool source_exists(const char *path, const source_use *use, source_failure *fail);
 
-/* source_read: bytes put into dst, 0 at the end, -1 with the reason in `fail`. */
+/* UTF8_MARK: U+FEFF, which some editors write at the start of a text in UTF-8. */
+#define UTF8_MARK "\xef\xbb\xbf"
+#define UTF8_MARK_LEN 3u
+
+/* source_read: bytes put into dst, 0 at the end, -1 with the reason in `fail`. cap: of the first
+ * call at least UTF8_MARK_LEN. */
 ssize_t source_read(source *s, void *dst, size_t cap, source_failure *fail);
+
+/* source_unpack_command: "gzip -dc" for a file that is decompressed by gzip; NULL: as it is. */
+const char *source_unpack_command(const source *s);
 
 /* source_is_idle: whether a read would wait now. */
 bool source_is_idle(const source *s);

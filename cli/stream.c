@@ -134,7 +134,8 @@ key_stream *stream_open(const options *o, const keys_options *keys, const char *
                     .hash_with = hash_with,
                     .wide_hash = stream_wide_hash(hash_with)};
   s->wants_header = s->reader.wants_header;
-  s->use.text = s->use.decompress && keys->args.n == 0 && key_reader_is_text(&s->reader);
+  s->use.skips_mark = keys->args.n == 0 && key_reader_is_text(&s->reader);
+  s->use.text = s->use.decompress && s->use.skips_mark;
   s->all_end_in_cr = key_reader_keeps_cr(&s->reader) && s->reader.how.type == NAY_KEY_TEXT;
   for (unsigned i = 0; i < RING; i++) {
     batch_new(&s->ring[i], &s->reader, keys->line_number, hash_with != NULL, s->wide_hash);

@@ -19,6 +19,11 @@ static uint64_t count_byte(const uint8_t *p, size_t n, uint8_t byte) {
   return count;
 }
 
+/* A text that is a byte order mark, and nothing else, has no lines. */
+static bool count_is_mark(const uint8_t *p, size_t n, uint8_t terminator) {
+  return terminator == '\n' && n == UTF8_MARK_LEN && memcmp(p, UTF8_MARK, n) == 0;
+}
+
 /* Counts the lines of an open file from its offset, without moving it. */
 static bool count_lines(int fd, uint8_t terminator, bool decompress, uint64_t *nkeys) {
   struct stat st;
@@ -28,10 +33,10 @@ static bool count_lines(int fd, uint8_t terminator, bool decompress, uint64_t *n
   ssize_t n;
   bool packed = false;
   for (off_t start = at; !packed && (n = pread(fd, bytes, COUNT_BYTES, at)) > 0; at += n) {
-    bool more;
-    packed = decompress && at == start && codec_recognise(bytes, (size_t)n, &more) != NULL;
+    bool more, first = at == start;
+    packed = decompress && first && codec_recognise(bytes, (size_t)n, &more) != NULL;
     *nkeys += count_byte(bytes, (size_t)n, terminator);
-    last = bytes[n - 1];
+    if (!first || !count_is_mark(bytes, (size_t)n, terminator)) last = bytes[n - 1];
   }
   *nkeys += last != terminator;
   free(bytes);

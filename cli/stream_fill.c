@@ -94,13 +94,21 @@ static bool stream_bad_record(key_stream *s, key_batch *b, const key_record *rec
   return stream_fail(b, &fail);
 }
 
+/* What messages about the open file say. */
+static source_use stream_use_now(const key_stream *s) {
+  source_use use = s->use;
+  use.unpack = s->source != NULL ? source_unpack_command(s->source) : NULL;
+  return use;
+}
+
 /* UTF-16 has line ends inside its characters: its lines would not be the keys that an editor shows.
  */
 static bool stream_text_ok(key_stream *s, key_batch *b) {
   bool checks = s->use.decompress && s->reader.nrecords == 0;
   if (!checks || !key_reader_is_utf16(&s->reader, b->memory->bytes, b->memory->len)) return true;
   source_failure fail;
-  binary_refuse_utf16(&fail, &s->use, stream_name(s));
+  source_use use = stream_use_now(s);
+  binary_refuse_utf16(&fail, &use, stream_name(s));
   return stream_fail(b, &fail);
 }
 
@@ -110,7 +118,8 @@ static bool stream_not_text(key_stream *s, key_batch *b, const uint8_t *record, 
   size_t len = (size_t)(b->memory->bytes + b->memory->len - record);
   snprintf(place, sizeof place, "%s %llu", key_reader_unit(&s->reader), (unsigned long long)line);
   if (s->source == NULL || source_whole(s->source, &fail)) {
-    binary_refuse(&fail, &s->use, stream_name(s), place, record, line == 1 ? len : 0);
+    source_use use = stream_use_now(s);
+    binary_refuse(&fail, &use, stream_name(s), place, record, line == 1 ? len : 0);
   }
   return stream_fail(b, &fail);
 }

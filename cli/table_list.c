@@ -12,6 +12,46 @@ void tables_described(sst_options *o, const table_list *t) {
   }
 }
 
+/* What the table states; NULL: nothing. */
+static const char *table_states(const nay_sst *table) {
+  nay_sst_info info = {.size = sizeof info};
+  nay_sst_describe(table, &info);
+  return info.key;
+}
+
+void tables_agree(const table_list *t) {
+  size_t first = t->n;
+  for (size_t i = 0; i < t->n; i++) {
+    const char *is = table_states(t->at[i]);
+    if (is == NULL) continue;
+    if (first == t->n) first = i;
+    const char *was = table_states(t->at[first]);
+    if (nay_key_description_same(was, is)) continue;
+    die(EXIT_TROUBLE, "the keys of %s are of type %s, those of %s of type %s: they do not merge",
+        t->names[first], was, t->names[i], is);
+  }
+}
+
+const char *tables_key(const sst_options *o, const table_list *t) {
+  const char *key = o->keys.type_given ? described_key(&o->keys) : NULL;
+  tables_agree(t);
+  for (size_t i = 0; i < t->n; i++) {
+    const char *is = table_states(t->at[i]);
+    if (is == NULL && !o->keys.type_given) {
+      die(EXIT_TROUBLE,
+          "%s does not say of which type its keys are, and the new table will: give --key "
+          "(text: bytes as they are)",
+          t->names[i]);
+    }
+    if (is == NULL) continue;
+    if (key == NULL) key = is;
+    if (nay_key_description_same(key, is)) continue;
+    die(EXIT_TROUBLE, "%s: its keys are of type %s, and --key says %s: omit --key", t->names[i], is,
+        key);
+  }
+  return key;
+}
+
 void tables_have_versions(const sst_options *o, const table_list *t) {
   if (o->snapshot == NUMBER_NOT_GIVEN && !o->versions) return;
   for (size_t i = 0; i < t->n; i++) {

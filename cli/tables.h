@@ -99,6 +99,11 @@ void tables_have_versions(const sst_options *o, const table_list *t);
 
 /* tables_described: what the tables state of their keys, by described.h. */
 void tables_described(sst_options *o, const table_list *t);
+
+/* tables_agree: exits when two tables state different types of keys. tables_key: the type of all
+ * of them, for a table made of them: what they state, and --key for those that state none. */
+void tables_agree(const table_list *t);
+const char *tables_key(const sst_options *o, const table_list *t);
 void tables_close(table_list *t);
 
 /* table_count: counts all entries, which reads and verifies every block. */

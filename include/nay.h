@@ -225,7 +225,7 @@ typedef struct nay_plan {
   double bits_per_key;   /* nbits / nkeys; 0 when nkeys is 0 */
   double fpr;            /* expected once nkeys keys are in */
   /* families that change */
-  double fpr_limit;     /* the rate that growth never exceeds; others: fpr */
+  double fpr_limit;     /* filters that grow: fpr at the end of growth; others: fpr */
   double window_error;  /* window: a key may stay this share of the window too long; else 0 */
   uint32_t generations; /* window; else 0 */
   uint32_t tag_bits;    /* cuckoo; else 0 */
@@ -351,9 +351,9 @@ static inline size_t nay_bitmap_count(const uint64_t *bitmap, size_t n) {
  * nay_filter_merge: dst becomes the union, exactly as if every key of src had been added to it.
  * Sizes may differ: both are folded to their greatest common size first. max_fpr refuses a union
  * whose rate would be higher (1.0: no limit). Counting adds the counters; scalable joins the levels
- * of both, whatever their sizes, and the rates add up. NAY_EMISMATCH: another family, k, hash or
- * seed, or no common size. NAY_EFULL: above max_fpr. NAY_ENOTSUP: the family cannot merge, or dst
- * is read-only.
+ * of both, whatever their sizes, and the rates add up. NAY_EMISMATCH: another family, k, hash, seed
+ * or key description (nay_key.h), or no common size. NAY_EFULL: above max_fpr. NAY_ENOTSUP: the
+ * family cannot merge, or dst is read-only.
  */
 NAY_API nay_status nay_filter_merge(nay_filter *dst, const nay_filter *src, double max_fpr,
                                     nay_diag *diag);
@@ -372,7 +372,8 @@ typedef struct nay_stats {
   double fill;        /* nbits_set / the bits that keys can set: no counters, no headers */
   double utilisation; /* nkeys_estimated / nkeys; 0 when nkeys is 0 */
   double fpr_now;     /* chance that an absent key is a maybe, with these bits */
-  double fpr_planned; /* the same, expected, with nkeys keys in */
+  double fpr_planned; /* the same, expected, with nkeys keys in; filters that grow: at the end of
+                         growth, as nay_plan.fpr_limit */
   bool overloaded;    /* more keys than planned, in a window in one generation: FPR above plan */
   bool derived;       /* made by intersection: nkeys_estimated and fpr_now are not known (NaN) */
   bool saturated;     /* a block, or the whole array, has no clear bit, which any number of keys can

@@ -45,10 +45,11 @@ NAY_API nay_kind nay_filter_kind(const nay_filter *filter);
 
 /*
  * nay_filter_params: what nay_filter_new would make an empty twin from: the same shape, hash, seed
- * or secret key, and limits, so that the two can be merged. So a filter that was opened becomes one
- * that takes concurrent adds: set NAY_CONCURRENT, make the twin, merge. The size comes as nbits
- * (scalable: as fpr). NAY_ENOTSUP: a family without add, or another system's layout. NAY_EKEY:
- * locked.
+ * or secret key, and limits, so that the two can be merged: nay_filter_set_key (nay_key.h) must
+ * first give the twin the key description of the filter, if that is not text. So a filter that was
+ * opened becomes one that takes concurrent adds: set NAY_CONCURRENT, make the twin, merge. The size
+ * comes as nbits (scalable: as fpr). NAY_ENOTSUP: a family without add, or another system's layout.
+ * NAY_EKEY: locked.
  */
 NAY_API nay_status nay_filter_params(const nay_filter *filter, nay_params *params);
 

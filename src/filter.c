@@ -13,6 +13,7 @@
 #include "base/compiler.h"
 #include "family/lazy.h"
 #include "math/choose.h"
+#include "math/elementary.h"
 #include "math/plan.h"
 #include "os/pages.h"
 #include "os/spin.h"
@@ -439,6 +440,20 @@ nay_status nay_filter_health(const nay_filter *f) {
 
 /* ---- what it knows of itself ---- */
 
+/*
+ * More keys than planned. 5%: an estimate from bits is within 1% even for a few hundred keys; below
+ * that, a key or two; one key sets bits that cannot be taken for two. Full arrays tell a lower
+ * bound of their keys, which is below the plan where the planned FPR is near 1: without a clear bit
+ * at all, the plan is kept only if few were to be left (16 expected, none seen: e^-16).
+ */
+static bool filter_overloaded(const nay_filter *f, const nay_census *census, double nkeys) {
+  double most = 1.05 * (double)f->nkeys + (f->nkeys == 1 ? 0.5 : 2);
+  if (nkeys > most) return true;
+  double nbits = (double)census->nbits;
+  return census->keys.saturated && census->nbits_set == census->nbits &&
+         nbits * nay__exp(-most * f->shape.k / nbits) > 16;
+}
+
 nay_status nay_filter_stats(const nay_filter *f, nay_stats *stats) {
   if (f == NULL || stats == NULL) return NAY_EINVAL;
   NAY_TRY(nay__abi_check(NAY_ABI_STATS, stats, NULL));
@@ -469,9 +484,7 @@ nay_status nay_filter_stats(const nay_filter *f, nay_stats *stats) {
   };
   if (f->nkeys != 0 && !derived) {
     s.utilisation = nkeys / (double)f->nkeys;
-    /* 5%: an estimate from bits is within 1% even for a few hundred keys; below that, a key or
-     * two; one key sets bits that cannot be taken for two */
-    s.overloaded = nkeys > 1.05 * (double)f->nkeys + (f->nkeys == 1 ? 0.5 : 2);
+    s.overloaded = filter_overloaded(f, &census, nkeys);
   }
   if (f->family->describe != NULL) f->family->describe(f, &s);
   nay__abi_write(NAY_ABI_STATS, &s, stats);

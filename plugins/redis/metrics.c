@@ -77,7 +77,9 @@ static void gather_native(samples *s, const native_value *value) {
   s->kind = nay_kind_name(nay_filter_kind(value->filter));
   if (nay_filter_stats(value->filter, &stats) != NAY_OK) return;
   sample(s, UP, 1);
-  if (stats.nkeys != 0) sample(s, KEYS_PLANNED, (double)stats.nkeys);
+  nay_params is = {.size = sizeof is};
+  bool grows = nay_filter_params(value->filter, &is) == NAY_OK && is.max_nkeys > stats.nkeys;
+  if (stats.nkeys != 0) sample(s, KEYS_PLANNED, (double)(grows ? is.max_nkeys : stats.nkeys));
   sample(s, KEYS_ESTIMATED, stats.nkeys_estimated);
   sample(s, FILL_RATIO, stats.fill);
   sample(s, FPR_NOW, isnan(stats.fpr_now) ? 1 : stats.fpr_now); /* as NAY.INFO */

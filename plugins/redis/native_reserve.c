@@ -117,6 +117,12 @@ static const char *parse_key_type(reserve *r, const redis_string *argument) {
   if (!whole || nay_key_description_parse(r->key_type, NULL, &how) != NAY_OK) {
     return "ERR KEYTYPE is one of text, int, float, bool, date, timestamp, uuid, numeric";
   }
+  /* items are converted by the type that the filter states, which is never a notation */
+  char canonical[NAY_KEY_DESCRIPTION_MAX + 1];
+  if (nay_key_description_canonical(text, len, NULL, canonical) != NAY_OK ||
+      strcmp(canonical, r->key_type) != 0) {
+    return "ERR KEYTYPE: bytes, hex and b64 are notations of text; decode the items, and give text";
+  }
   r->given |= GIVEN_KEYTYPE;
   return NULL;
 }

@@ -17,10 +17,16 @@
  *
  * which holds for each z: the best of a few is taken.
  *
+ * Counters. A counter of a record sticks at 15. A key has a given bit with a probability of at most
+ * k / 512, so the count of a bit is Poisson with a mean of at most keys * k / bits. Plans keep that
+ * mean at or below 1.08, with 5% more keys: fewer than 1 in 10^12 counters reach 15. The best k has
+ * a mean of 0.7; a higher k that the caller gives needs a larger plane.
+ *
  * The remedy. The FPR is nearly flat around its best k, so a smaller k, with fewer counts for each
  * key, costs few bits; at k = 1 a larger plane does, and the FPR is then below the one asked for.
  * Where the caller has fixed the plane, or k is so high that a larger plane costs more, pools have
- * more records: 1 to 8 for each block, part of the shape.
+ * more records: 1 to 8 for each block, part of the shape. nbits is the one size that fixes the
+ * plane whatever its counters do: nay_filter_params makes the twin of a folded filter from it.
  */
 #include "family/counting_page.h"
 
@@ -30,6 +36,7 @@
 
 #define COUNTING_LN_CHANCE (-27.6310211159285) /* ln 10^-12 */
 #define COUNTING_MORE_KEYS 1.05
+#define COUNTING_MOST_MEAN 1.08   /* counts of a bit: P(Poisson >= 15) is 8.8 * 10^-13 */
 #define COUNTING_WORD 64u         /* the sum of counters that a group's word holds */
 #define COUNTING_ALL_ABOVE 4096.0 /* probes of a block from which on all groups are above that */
 #define COUNTING_NZ 12u           /* z = 1 + 2^-4, ... 1 + 2^7 */
@@ -123,6 +130,11 @@ static uint32_t counting_spare(uint64_t nkeys, uint64_t nblocks, uint32_t k) {
   return spare;
 }
 
+/* The blocks from which on counters hold: a fraction, so that twice the keys need exactly twice. */
+static double counting_least_blocks(uint64_t nkeys, uint32_t k) {
+  return COUNTING_MORE_KEYS / COUNTING_MOST_MEAN / NAY_BLOCK_BITS * (double)nkeys * k;
+}
+
 static void counting_set_spare(uint64_t nkeys, nay_shape *shape) {
   shape->extra = counting_spare(nkeys, shape->nunits, shape->k) << 1;
 }
@@ -161,10 +173,13 @@ static double counting_cost(const nay_shape *shape) {
   return (double)shape->nunits * ((double)page / NAY_COUNTING_PAGE + NAY_BLOCK_BYTES);
 }
 
-/* A plane that keeps the FPR with k probes, and the cheaper of two pools for it: more records, or
- * more blocks. */
+/* A plane that keeps the FPR with k probes and whose counters hold, and the cheaper of two pools
+ * for it: more records, or more blocks. */
 static nay_status counting_plan_k(const nay_params *p, nay_diag *diag, nay_shape *shape) {
   NAY_TRY(nay__blocked_plan(p, diag, shape));
+  uint64_t least = nay__grid_up(counting_least_blocks(p->nkeys, shape->k));
+  if (p->fold > 1) least = nay__round_up(least, p->fold);
+  shape->nunits = nay__max_u64(shape->nunits, least);
   counting_set_spare(p->nkeys, shape);
   if (shape->extra == 0) return NAY_OK;
   nay_shape roomy = {counting_roomy(p->nkeys, shape->nunits, shape->k), shape->k, 0};
@@ -212,20 +227,29 @@ static uint64_t counting_fit(const nay_params *p, uint64_t budget, uint32_t spar
   return 0;
 }
 
-/* The largest plane within the budget whose pools hold. */
+static nay_status counting_too_small(const nay_params *p, bool any_block, nay_diag *diag) {
+  const char *what = "the size is below one block and its counters";
+  if (any_block) {
+    what = p->k > 1 ? "k: the size is too small to count so many probes of nkeys keys"
+                    : "the size is too small to count nkeys keys";
+  } else if (p->fold > 1) {
+    what = "fold: the size is below so many blocks and their counters";
+  }
+  return nay__fail(diag, NAY_EINVAL, what, 0);
+}
+
+/* The largest plane within the budget whose pools and counters hold. */
 static nay_status counting_plan_budget(const nay_params *p, uint64_t budget, nay_diag *diag,
                                        nay_shape *shape) {
   for (uint32_t spare = 0; spare <= NAY_COUNTING_MAX_SPARE; spare++) {
     uint64_t nblocks = counting_fit(p, budget, spare);
-    if (nblocks == 0) break;
+    if (nblocks == 0) return counting_too_small(p, spare > 0, diag);
     *shape = (nay_shape){nblocks, counting_best_k(p, nblocks), 0};
+    if ((double)nblocks < counting_least_blocks(p->nkeys, shape->k)) break;
     counting_set_spare(p->nkeys, shape);
     if (shape->extra >> 1 <= spare) return NAY_OK;
   }
-  return nay__fail(diag, NAY_EINVAL,
-                   p->fold > 1 ? "fold: the size is below so many blocks and their counters"
-                               : "the size is below one block and its counters",
-                   0);
+  return counting_too_small(p, true, diag);
 }
 
 static nay_status counting_plan_nbits(const nay_params *p, nay_diag *diag, nay_shape *shape) {

@@ -323,7 +323,8 @@ static void cuckoo_describe(const nay_filter *f, nay_stats *stats) {
   stats->nlevels = 1 + t.d;
   stats->tag_bits = t.f;
   if (t.d + t.spare == 0) return;
-  stats->fpr_planned = nay__cuckoo_rate(nay__cuckoo_tags(t.low), NAY_CUCKOO_LOAD);
+  stats->fpr_planned = nay__cuckoo_fpr_limit(&f->shape);
+  /* of a table that grows: above the FPR of its last doubling, full */
   stats->overloaded = stats->fpr_now > stats->fpr_planned;
 }
 

@@ -95,6 +95,7 @@ void nay__cuckoo_explain(const nay_filter *f, nay_hash hash, struct nay_explain_
 nay_status nay__cuckoo_plan(const nay_params *params, nay_diag *diag, nay_shape *shape);
 bool nay__cuckoo_payload(const nay_shape *shape, uint64_t *nbits, uint64_t *nbytes);
 double nay__cuckoo_fpr(const nay_shape *shape, uint64_t nkeys);
+double nay__cuckoo_fpr_limit(const nay_shape *shape);
 void nay__cuckoo_extend_plan(const nay_params *params, const nay_shape *shape, nay_plan *plan);
 
 #endif /* NAY_CUCKOO_H */

@@ -96,9 +96,10 @@ typedef struct cuckoo_size {
 
 static bool cuckoo_plan_grows(const nay_params *p) { return p->max_nkeys > p->nkeys; }
 
-/* The fewest doublings after which m buckets have become `most`. */
+/* The fewest doublings after which m buckets have become `most`. One at least: the spare bit is
+ * what tells a table that may grow from one that holds more keys than planned. */
 static unsigned cuckoo_plan_doublings(uint64_t m, uint64_t most) {
-  unsigned doublings = 0;
+  unsigned doublings = 1;
   while (m << doublings < most) doublings++;
   return doublings;
 }
@@ -126,7 +127,7 @@ static nay_status cuckoo_plan_by_budget(const nay_params *p, uint64_t nbits, nay
   if (grows) least = nay__max_u64(least, NAY_CUCKOO_LEAST_GROWING);
   for (unsigned low = CUCKOO_MAX_TAG; low >= cuckoo_plan_least_tag(p); low--) {
     if (p->tag_bits != 0 && low != p->tag_bits) continue;
-    for (unsigned d = 0; low + d <= CUCKOO_MAX_TAG; d++) {
+    for (unsigned d = grows; low + d <= CUCKOO_MAX_TAG; d++) {
       uint64_t fit = nbits / (NAY_CUCKOO_SLOTS * (low + d)), m = fit & ~(uint64_t)1;
       if (fit < least || fit > CUCKOO_MAX_BUCKETS) break;
       if (m << d < most) continue;
@@ -231,7 +232,14 @@ double nay__cuckoo_fpr(const nay_shape *shape, uint64_t nkeys) {
   return nay__cuckoo_expected(&t, (double)nay__min_u64(nkeys, nslots << d), false);
 }
 
+/* Of a table that grows: with the most keys that it is sure to hold after its last doubling. */
+double nay__cuckoo_fpr_limit(const nay_shape *shape) {
+  uint64_t nslots = shape->nunits * NAY_CUCKOO_SLOTS << nay__cuckoo_most_doublings(shape);
+  return nay__cuckoo_fpr(shape, nay__cuckoo_capacity(nslots));
+}
+
 void nay__cuckoo_extend_plan(const nay_params *params, const nay_shape *shape, nay_plan *plan) {
   plan->tag_bits = nay__cuckoo_low_bits(shape) + nay__cuckoo_most_doublings(shape);
-  if (params->max_nkeys != 0) plan->fpr_limit = nay__cuckoo_fpr(shape, params->max_nkeys);
+  (void)params;
+  if (nay__cuckoo_most_doublings(shape) != 0) plan->fpr_limit = nay__cuckoo_fpr_limit(shape);
 }

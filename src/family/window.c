@@ -338,36 +338,67 @@ static void window_census(const nay_filter *a, const nay_filter *b, uint64_t fac
   *census = c;
 }
 
+static double window_slice_fpr(const nay_filter *f, uint64_t n) {
+  return nay__fpr_blocks(f->shape.nunits, window_slices(window_all(&f->shape)).nbits, f->shape.k,
+                         n);
+}
+
+static uint64_t window_planned(const nay_filter *f) {
+  return nay__min_u64(nay__load64le(f->bits.bytes + WINDOW_AT_PER_GENERATION), NAY_MAX_NKEYS);
+}
+
+/*
+ * How many keys a generation was given when `count` of them have changed it. Of absent keys a share
+ * of the slice's FPR changes nothing, so counts stand still where the FPR nears 1: the next key is
+ * counted with the chance 1 - FPR, which is summed up here, in steps of 1/32.
+ */
+static uint64_t window_keys_of(const nay_filter *f, uint64_t count) {
+  const uint64_t planned = window_planned(f);
+  double counted = 0, fpr = 0;
+  count = nay__min_u64(count, NAY_MAX_NKEYS);
+  if (window_slice_fpr(f, count) < 0.01) return count; /* less than 1% are not counted */
+  for (uint64_t n = 0; n < NAY_MAX_NKEYS && fpr < 1 - 1e-9;) {
+    uint64_t step = nay__max_u64(1, nay__max_u64(planned, n) / 32);
+    double next_fpr = window_slice_fpr(f, n + step);
+    double more = (double)step * (1 - (fpr + next_fpr) / 2);
+    if (counted + more >= (double)count)
+      return n + (uint64_t)((double)step * ((double)count - counted) / more + 0.5);
+    counted += more;
+    fpr = next_fpr;
+    n += step;
+  }
+  return NAY_MAX_NKEYS;
+}
+
 /*
  * The FPR that is expected of these numbers of keys. A generation may have more keys than its share
  * while others have fewer, so what counts is the FPR of all; and unlike the FPR of the bits, this
  * one has no noise.
  */
 static double window_fpr_expected(const nay_filter *f) {
-  unsigned all = window_all(&f->shape);
   double nay = 1;
-  for (unsigned i = 0; i < all; i++) {
-    uint64_t n = nay__min_u64(window_count(f, i), NAY_MAX_NKEYS);
-    if (n != 0)
-      nay *= 1 - nay__fpr_blocks(f->shape.nunits, window_slices(all).nbits, f->shape.k, n);
+  for (unsigned i = 0; i < window_all(&f->shape); i++) {
+    uint64_t count = window_count(f, i);
+    if (count != 0) nay *= 1 - window_slice_fpr(f, window_keys_of(f, count));
   }
   return 1 - nay;
 }
 
-/* The plan, with a standard deviation of random arrivals in every generation, and a tenth. */
+/* The plan, with a standard deviation of random arrivals in every generation, and a tenth: of the
+ * maybes, or of the nays where these are fewer, since no FPR is a tenth above 95%. */
 static double window_fpr_limit(const nay_filter *f) {
-  uint64_t n = nay__load64le(f->bits.bytes + WINDOW_AT_PER_GENERATION);
-  n = nay__min_u64(n, NAY_MAX_NKEYS);
-  n += (uint64_t)nay__exp(0.5 * nay__ln((double)n));
-  return WINDOW_OVERLOAD *
-         nay__sliced_fpr(window_slices(window_all(&f->shape)), f->shape.nunits, f->shape.k, n);
+  uint64_t count = window_planned(f);
+  count += (uint64_t)nay__exp(0.5 * nay__ln((double)count));
+  nay_slices slices = window_slices(window_all(&f->shape));
+  double plan = nay__sliced_fpr(slices, f->shape.nunits, f->shape.k, window_keys_of(f, count));
+  return plan < 0.5 ? WINDOW_OVERLOAD * plan : 1 - (1 - plan) / WINDOW_OVERLOAD;
 }
 
 static void window_describe(const nay_filter *f, nay_stats *stats) {
   const uint8_t *header = f->bits.bytes;
   unsigned all = window_all(&f->shape);
   /* of a full filter; counts may be less than the bits show in a file that others have made */
-  double most = (double)nay__load64le(header + WINDOW_AT_PER_GENERATION) * all;
+  double most = (double)window_keys_of(f, window_planned(f)) * all;
   stats->nbits = f->nbytes * 8;
   stats->nlevels = all;
   stats->clock = nay__load64le(header + WINDOW_AT_CLOCK);

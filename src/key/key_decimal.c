@@ -64,7 +64,7 @@ nay_status nay__key_scan_decimal(key_cursor *c, key_decimal *d) {
 /* ---- numeric ---- */
 
 static void decimal_put_zeros(key_sink *sink, int64_t n) {
-  for (int64_t i = 0; i < n; i++) nay__key_put_byte(sink, '0');
+  if (n > 0) nay__key_put_fill(sink, '0', (size_t)n);
 }
 
 static void decimal_put(const key_decimal *d, key_sink *sink) {

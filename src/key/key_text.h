@@ -98,6 +98,12 @@ static inline void nay__key_put_byte(key_sink *sink, int byte) {
   sink->len++;
 }
 
+/* n times the same byte; of a sink that only counts the cost does not depend on n. */
+static inline void nay__key_put_fill(key_sink *sink, int byte, size_t n) {
+  if (sink->out != NULL && n != 0) memset(sink->out + sink->len, byte, n);
+  sink->len += n;
+}
+
 /* ---- decimals: of float and numeric ---- */
 
 typedef enum key_class { KEY_FINITE, KEY_INFINITE, KEY_NAN } key_class;

@@ -223,7 +223,9 @@ typedef struct nay_sst_write_options {
                       one, but after a crash of the system the new one may be damaged, which reading
                       reports, or the old one be back */
   const char *key; /* how keys are made of texts: a key description, nay_key.h; known here or not.
-                      NULL: text; of a compaction: what the tables state. LevelDB ignores it */
+                      NULL: text; of a compaction: what the tables state. One that states none, as
+                      those of LevelDB, then counts as text: give key if it is not. LevelDB ignores
+                      it */
 } nay_sst_write_options;
 
 typedef struct nay_sst_writer nay_sst_writer;

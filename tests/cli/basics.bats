@@ -323,9 +323,17 @@ load common
   [[ ${lines[-1]} == "take "* ]]
   run -2 nay plan -n 1000 -p 1% --need mrege
   [[ $output == *"did you mean merge?"* ]]
-  run nay plan -n 1000 -p 1% --no-measure --json --need delete,merge,grow,expire,static
+  run nay plan -n 1000 -p 1% --no-measure --json --need delete,merge,grow,expire
   [ "$status" -eq 1 ]
   jq -e '.take == null' <<< "${lines[0]}"
+}
+
+@test "plan --need static: no keys follow, so what says that they do is refused" {
+  run -2 nay plan -n 1000 --need static --max-keys 1e5 --no-measure
+  [ "$output" = "nay plan: --need static says that no keys follow, --max-keys that they do: omit one of them" ]
+  run -2 nay plan -n 1000 --need grow,static --no-measure
+  [ "$output" = "nay plan: --need static says that no keys follow, --need grow that they do: omit one of them" ]
+  run -0 nay plan -n 1000 --need static --no-measure
 }
 
 @test "plan -t: a static family is for a static set, unless it must support more" {

@@ -173,7 +173,10 @@ refused() {
   nay sst build -q --sort -o t.ldb rows
   refused nay sst get i.ldb --older t.ldb 7 "the keys of i.ldb are of type int, those of t.ldb of type text"
   refused nay sst scan i.ldb t.ldb "the keys of i.ldb are of type int, those of t.ldb of type text"
-  refused nay sst compact i.ldb t.ldb -o x.ldb "tables with different key descriptions"
+  refused nay sst compact i.ldb t.ldb -o x.ldb "nay sst: the keys of i.ldb are of type int, those of t.ldb of type text: they do not merge"
+  refused nay sst scan --key=hex i.ldb t.ldb "the keys of i.ldb are of type int, those of t.ldb of type text: they do not merge"
+  refused nay sst compact --key=date i.ldb -o x.ldb "i.ldb: its keys are of type int, and --key says date"
+  [ ! -e x.ldb ]
   nay sst build -q -f --sort --key=int -o i.ldb rows
   nay extract -q i.ldb -o x.nay
   [ "$(nay check -c x.nay keys)" = 1000 ]
@@ -189,6 +192,30 @@ refused() {
   sed 's/$/\tv/' keys | nay sst build -q --sort --key=int -o i.ldb
   refused nay sst get i.ldb --older n.sst 7 "the keys of i.ldb are of type int, and n.sst does not say of which its are: give --key"
   [ "$(nay sst get -q --key=int i.ldb --older n.sst 007)" = $'007\tv' ]
+}
+
+@test "a compaction of tables that state no type takes it from --key, and guesses none" {
+  nay sst build -q --sort --key=int --format nori -o n.sst <(printf '1\tone\n2\ttwo\n')
+  nay sst build -q --sort --key=int --sequence 9 -o i.ldb <(printf '3\tthree\n')
+  for tables in n.sst "i.ldb n.sst" "n.sst i.ldb"; do
+    # shellcheck disable=SC2086
+    refused nay sst compact $tables -o x.ldb "n.sst does not say of which type its keys are, and the new table will: give --key"
+    [ ! -e x.ldb ]
+  done
+  nay sst compact -q --key=int i.ldb n.sst -o both.ldb
+  [ "$(nay sst info --json both.ldb | jq -r .key_description)" = int ]
+  [ "$(nay sst get -q both.ldb 0x1 3)" = $'0x1\tone\n3\tthree' ]
+  nay sst compact -q --key=hex n.sst -o bytes.ldb # a notation of text
+  [ "$(nay sst info --json bytes.ldb | jq -r .key_description)" = text ]
+}
+
+@test "verify shows a missing key as it was given; extract of a layout without a name" {
+  nay build -q --key=int -p 1e-9 -o seven.nay -e 7
+  run -1 --separate-stderr nay verify --keys <(printf '0x4d\n') seven.nay
+  [ "$stderr" = "nay verify: false nay: 0x4d" ]
+  printf '7\tv\n' | nay sst build -q --key=int --filter small -o s.ldb
+  run -0 --separate-stderr nay extract s.ldb -o d/
+  [[ $stderr == *"this layout has no place for the type of the keys: give --key=int"* ]]
 }
 
 # stating FILE TEXT: the file with another key description, whatever that says, and every digest right.

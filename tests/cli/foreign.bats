@@ -129,14 +129,14 @@ key8() { for i in $(seq 0 $(($1 - 1))); do printf 'key%08d\n' "$i"; done; }
 }
 
 @test "compact makes a LevelDB table of them" {
-  nay sst compact -q "$NORI/sst_390efce_tomb_none.sst" "$NORI/sst_34fbb75_basic_lz4.sst" -o both.ldb
+  nay sst compact -q --key=text "$NORI/sst_390efce_tomb_none.sst" "$NORI/sst_34fbb75_basic_lz4.sst" -o both.ldb
   nay sst scan --versions -c both.ldb
   [ "$(nay sst get -q both.ldb key00000001)" = $'key00000001\tvalue00000001' ]
   run -1 nay sst get -q both.ldb key00000000
   run -2 nay sst compact --format nori "$NORI/sst_390efce_tomb_none.sst" -o other.ldb
   [[ $output == *"compact writes LevelDB's tables"* ]]
   [ ! -e other.ldb ]
-  nay sst compact -q --format mini-lsm "$MINI/sst_w2_basic.sst" -o mini.ldb
+  nay sst compact -q --key=text --format mini-lsm "$MINI/sst_w2_basic.sst" -o mini.ldb
   nay sst info mini.ldb | grep -q 'internal keys'
 }
 

@@ -81,7 +81,7 @@ codecs="gzip zstd xz bzip2 lz4"
 @test "a UTF-8 byte order mark is no part of the first column" {
   printf '\xef\xbb\xbfid,name\n1,ann\n2,bob\n1,eve\n' > people.csv
   [ "$(nay uniq --csv -k id -c people.csv)" = 2 ]
-  nay uniq --csv -k id people.csv | cmp - <(printf '\xef\xbb\xbfid,name\n1,ann\n2,bob\n')
+  nay uniq --csv -k id people.csv | cmp - <(printf 'id,name\n1,ann\n2,bob\n')
   printf '\xef\xbb\xbf"id"\tname\n1\tann\n' > people.tsv
   printf 'id\tname\n' > head.tsv
   printf '\xef\xbb\xbfa\nb\na\n' > bare.csv
@@ -92,8 +92,51 @@ codecs="gzip zstd xz bzip2 lz4"
   # of each file; as bytes arrive one by one
   [ "$(nay uniq --csv -c bare.csv bare.csv)" = 2 ]
   [ "$({ printf '\xef'; sleep 0.1; printf '\xbb'; sleep 0.1; printf '\xbfa\na\n'; } | nay uniq --csv -c)" = 1 ]
-  # lines are bytes
-  printf '\xef\xbb\xbfa\na\n' | nay uniq -c | grep -qx 2
+}
+
+@test "a UTF-8 byte order mark is no part of the first line, of any file, however it comes" {
+  mark='\xef\xbb\xbf'
+  printf "${mark}apple\npear\n" > notepad
+  gzip -k notepad
+  nay build -q -p 1e-9 -o f.nay -e apple -e pear
+  for how in "" --skip-empty -F, "-F, -k 1" --csv --tsv --line-number --no-decompress -T1 --crlf; do
+    # shellcheck disable=SC2086
+    run -1 nay check -v $how f.nay notepad notepad
+    [ -z "$output" ] || { echo "'$how': $output"; return 1; }
+    # shellcheck disable=SC2086
+    run -1 nay check -v $how f.nay < notepad
+  done
+  nay check f.nay notepad.gz - < notepad | cmp - <(printf 'apple\npear\napple\npear\n')
+  nay check --line-number f.nay notepad | cmp - <(printf '1:apple\n2:pear\n')
+  nay build -q -p 1e-9 -o g.nay notepad.gz
+  [ "$(nay check -c g.nay -e apple -e pear)" = 2 ]
+  [ "$(nay uniq -c notepad notepad.gz - < notepad)" = 2 ]
+  printf "${mark}7\n8\n" | nay build -q --key=int -p 1e-9 -o i.nay
+  [ "$(nay check -c i.nay -e 7)" = 1 ]
+  printf "${mark}ada\t1815\n" | nay sst build -q -o t.ldb
+  [ "$(printf "${mark}ada\n" | nay sst get -q t.ldb)" = "$(printf 'ada\t1815')" ]
+  printf "${mark}ada\t1815\n" | nay map build -q -o m.map
+  [ "$(printf "${mark}ada\n" | nay map get m.map | wc -l)" = 1 ]
+  [ "$({ printf '\xef'; sleep 0.1; printf '\xbb'; sleep 0.1; printf '\xbfapple\napple\n'; } | nay uniq -c)" = 1 ]
+}
+
+@test "a byte order mark elsewhere is a part of the key: inside, halved, in data that is no text, in arguments" {
+  mark=$'\xef\xbb\xbf'
+  printf 'a\n%sa\n' "$mark" | nay uniq -c | grep -qx 2
+  printf '%s%sa\n%sa\na\n' "$mark" "$mark" "$mark" | nay uniq -c | grep -qx 2 # one mark, no more
+  printf '\xef\xbb\n' | nay uniq | cmp - <(printf '\xef\xbb\n')
+  printf '\xef\xbb' | nay uniq | cmp - <(printf '\xef\xbb\n')
+  printf '%sa\0a\0' "$mark" | nay uniq -0 -c | grep -qx 2
+  printf '%sa\0' "$mark" | nay uniq -0 | cmp - <(printf '%sa\0' "$mark")
+  printf '\4\0\0\0%sa\1\0\0\0a' "$mark" | nay uniq --length-prefixed -c | grep -qx 2
+  printf '%s12345' "$mark" | nay build -q --key=u64le -p 1e-9 -o u.nay
+  [ "$(printf '%s12345' "$mark" | nay check -c --key=u64le u.nay)" = 1 ]
+  nay build -q -p 1e-9 -o a.nay -e "${mark}a"
+  run -1 nay check a.nay -e a
+  nay check a.nay -e "${mark}a" | cmp - <(printf '%sa\n' "$mark")
+  printf '%s' "$mark" > only # a text without lines
+  [ "$(nay uniq -c only)" = 0 ]
+  [ "$(nay build --json -p 1% -o o.nay only | jq .nkeys)" = 0 ]
 }
 
 @test "UTF-16 is refused where lines are text" {
@@ -151,6 +194,21 @@ codecs="gzip zstd xz bzip2 lz4"
   printf 'SQLite format 3\nPAR1\nObj\nARROW1\n' > keys # text that begins as a magic number does
   nay uniq keys | cmp - keys
   for word in SQLite PAR1 Obj ARROW1 P; do [ "$(printf '%s' $word | nay uniq)" = $word ]; done
+}
+
+@test "a compressed file is refused for what is in it, and the advice makes keys of that" {
+  printf 'a\nb\0b\nc\n' | gzip > keys.gz
+  run -2 nay build -q -o f.nay keys.gz
+  [ "$output" = "nay build: keys.gz is binary, not text: line 2 has a zero byte; -0 if zero bytes end the keys, or gzip -dc FILE | nay ... --no-decompress to read its bytes as keys" ]
+  gzip -dc keys.gz | nay build -q --no-decompress -p 1e-9 -o f.nay
+  [ "$(nay check -c f.nay -e a -e c)" = 2 ]
+  printf 'id,name\n1,ann\n' | iconv -f UTF-8 -t UTF-16LE | gzip > wide.gz
+  run -2 nay build -q -o g.nay wide.gz
+  [[ $output == *"wide.gz is UTF-16 without a byte order mark: gzip -dc FILE | iconv -f UTF-16LE -t UTF-8 | nay ...; -0"* ]]
+  [ "$(gzip -dc wide.gz | iconv -f UTF-16LE -t UTF-8 | nay uniq --csv -k name | tail -n 1)" = 1,ann ]
+  printf '\xff\xfea\0\n\0' | gzip > mark.gz
+  run -2 nay uniq mark.gz
+  [[ $output == *"mark.gz is UTF-16: gzip -dc FILE | iconv -f UTF-16 -t UTF-8 | nay ..., or gzip -dc FILE | nay"* ]]
 }
 
 @test "other binary files are refused at their first zero byte, and the rows before it are answered" {

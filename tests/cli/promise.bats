@@ -304,7 +304,7 @@ WARNING='warning: * has a false-positive rate of *[%0-9], above the promised *[%
 # Small filters of different rates have as many bytes: the rate of the plan counts. Plans of cuckoo filters are the same
 # for all rates that the shortest tags keep.
 @test "add --create refuses a -p that would have planned another rate" {
-  planned() { nay plan --json --no-measure -n $n -t $family -p "$1" | jq -c '.candidates[0] | [.nbytes, .fpr_planned, .fpr_limit]'; }
+  planned() { nay plan --json --no-measure -n $n -t $family -p "$1" | jq -c '.candidates[0] | [.nbytes, .fpr_planned, .fpr_at_nkeys]'; }
   for family in scalable cuckoo; do
     pairs="30%:5% 5%:1% 1%:5%"
     [ $family = scalable ] || pairs="0.5%:0.05% 0.01%:0.5%"

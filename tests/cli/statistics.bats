@@ -50,6 +50,22 @@ PY
   done
 }
 
+@test "filters that grow: one planned FPR, at the end of growth, and the share of that end" {
+  seq 1000 > keys
+  planned() { nay plan --no-measure --json -n 100 "$@" | jq '.candidates[0].fpr_planned'; }
+  nay build -q -t cuckoo -n 100 --max-keys 100000 -o c.nay keys
+  nay build -q -t scalable -n 100 -o s.nay keys
+  [ "$(planned -t cuckoo --max-keys 100000)" = "$(nay info --json c.nay | jq .fpr_planned)" ]
+  [ "$(planned -t scalable)" = "$(nay info --json s.nay | jq .fpr_planned)" ]
+  nay info --json c.nay | jq -e '(.utilisation - .nkeys_estimated / .nkeys_max | fabs) < 1e-9 and .nkeys_planned == 100 and .fpr_now < .fpr_planned'
+  nay info --json s.nay | jq -e '.utilisation == null and .nkeys_planned == 100'
+  nay info c.nay | grep -Eq '^  keys       about 1,000 of at most [0-9,]+ keys \(1%\), planned to start with 100$'
+  nay info s.nay | grep -Eq '^  keys       about [0-9,]+, planned to start with 100$'
+  nay info c.nay s.nay | grep -c ' at the end of its growth$' | grep -qx 2
+  nay info --prom c.nay | awk '$1 ~ /^nay_utilisation_ratio/ { found = $2 < 0.02 } END { exit !found }'
+  run -1 bash -c 'nay info --prom s.nay | grep ^nay_utilisation_ratio'
+}
+
 @test "tables: utilisation of their filters, by engine and layout" {
   run -0 --separate-stderr nay info "$NORI/sst_390efce_underest.sst"
   [[ $output == *"% of at most 28 planned, 1 of 1 filter overfilled"* && $stderr == *"warning"*"overfilled"* ]]

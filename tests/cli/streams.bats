@@ -158,6 +158,27 @@ ROWS
   done
 }
 
+@test "uniq --state: a filter that becomes full is saved with the lines that were printed" {
+  run -2 --separate-stderr bash -c 'seq 3000 | nay uniq -t cuckoo -n 1000 --state=s.nay > first'
+  [[ $stderr == "nay uniq: the filter is full: it was planned for 1,000 keys and holds about "*"; use a new --state file with a larger -n" ]]
+  n=$(wc -l < first)
+  [ "$n" -ge 1000 ]
+  cmp first <(seq "$n")
+  [ "$(nay info --json s.nay | jq .nkeys_estimated)" = "$n" ]
+  seq "$n" | nay uniq --state=s.nay | cmp - /dev/null
+  run -2 --separate-stderr bash -c "seq 3000 | nay uniq -t cuckoo -n 1000" # it takes no --max-keys
+  [[ $stderr == *"; rebuild it with a larger -n" ]]
+}
+
+@test "uniq --state: without -p the plan of the file is the promise" {
+  seq 1000 | nay uniq -c -n 1000 -p 1% --state=s.nay
+  run -0 --separate-stderr bash -c 'seq 100 | nay uniq -c --strict --state=s.nay'
+  [ "$output$stderr" = 0 ]
+  [ "$(seq 100 | nay uniq --json --state=s.nay | jq .fpr_promised)" = "$(nay info --json s.nay | jq .fpr_promised)" ]
+  run -4 bash -c 'seq 100 | nay uniq -c --strict -p 1e-6 --state=s.nay'
+  run -4 bash -c 'seq 100000 | nay uniq -c --strict --state=s.nay'
+}
+
 @test "uniq --state: the clock of a window by time moves, also without --window" {
   nay uniq -q --state s.nay --window 1h -n 1000 <<< x || true
   before=$(od -An -tu8 -j"$(nay_clock_at s.nay)" -N8 s.nay)

@@ -269,8 +269,9 @@ def _():
         ["--skip-empty"], ["--no-decompress"], ["--line-number"], ["-v"], ["--older", "t"], ["--keys", "t"]
     for verb, option in itertools.product(["scan", "info", "compact"], framing):
         refused("sst", verb, "t", *option, said=f" is not for 'nay sst {verb}'")
-    for verb, option in itertools.product(["info", "compact"], (["-0"], ["--key=int"], ["--max-count", "1"], ["-c"])):
+    for verb, option in itertools.product(["info", "compact"], (["-0"], ["--max-count", "1"], ["-c"])):
         refused("sst", verb, "t", *option, said=f" is not for 'nay sst {verb}'")
+    refused("sst", "info", "t", "--key=int", said=" is not for 'nay sst info'")
     for verb in "scan", "info":
         refused("sst", verb, "t", "-T1", said=f" is not for 'nay sst {verb}'")
     for option in ["--max-count=1"], ["--line-number"], ["--older", "t"], ["--keys", "t"]:

@@ -6,6 +6,7 @@ to run, which must then succeed. FILE and "nay ..." in a suggestion stand for th
 failed. The messages are collected from the sources of the command, so that a new suggestion without a row fails.
 """
 import glob
+import gzip
 import os
 import re
 import shlex
@@ -65,6 +66,7 @@ def files():
     for name, code in ("marked", "utf-16"), ("le", "utf-16-le"), ("be", "utf-16-be"):
         write(name, "id\nname\n".encode(code))
     write("zeros", b"a\0b\0")
+    write("zeros.gz", gzip.compress(b"a\0b\0"))
     db = sqlite3.connect("keys.db")
     db.executescript("CREATE TABLE 'table' (column TEXT); INSERT INTO 'table' VALUES ('a'), ('b');")
     db.close()
@@ -108,6 +110,7 @@ ROWS = [
      """python3 -c "import sqlite3; [print(*r) for r in sqlite3.connect('keys.db').execute('SELECT column FROM \\"table\\"')]" | nay uniq"""),
     ("nay uniq zeros", "-0 if zero bytes end the keys", "nay uniq -0 zeros"),
     ("nay uniq zeros", "or --no-decompress to read its bytes as keys", "nay uniq --no-decompress zeros"),
+    ("nay uniq zeros.gz", "gzip -dc FILE | nay ... --no-decompress", "gzip -dc zeros.gz | nay uniq --no-decompress"),
     ("nay convert --to leveldb -o l.ldbf f.nay", "--keys FILE", "nay convert --to leveldb -o l.ldbf f.nay --keys keys"),
     ("nay build -o f.nay keys", "-f overwrites it", "nay build -f -o f.nay keys"),
     ("nay build -f -o keys keys", "choose another file", "nay build -f -o other.nay keys"),

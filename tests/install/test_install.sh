@@ -52,6 +52,24 @@ if [ -x "$build/cli/nay" ]; then
   ok "the nay command is installed and says its version" command_works
 fi
 
+if [ -f "$root/lib/nay/nay_redis.so" ] && command -v redis-server redis-cli >/dev/null; then
+  module_loads() { # Redis 7 and later refuse a module without execute permission
+    local socket=$scratch/redis.sock pid loaded=1
+    redis-server --port 0 --unixsocket "$socket" --save '' --dir "$scratch" \
+      --loadmodule "$root/lib/nay/nay_redis.so" >"$scratch/redis.log" 2>&1 &
+    pid=$!
+    for _ in $(seq 100); do
+      redis-cli -s "$socket" ping >/dev/null 2>&1 && break
+      kill -0 $pid 2>/dev/null || break
+      sleep 0.05
+    done
+    redis-cli -s "$socket" NAY.RESERVE f 0.01 100 2>&1 | grep -qx OK && loaded=0
+    kill $pid 2>/dev/null; wait $pid 2>/dev/null
+    [ $loaded = 0 ] && [ -x "$root/lib/nay/nay_redis.so" ]
+  }
+  ok "redis-server loads the installed module" module_loads
+fi
+
 # ---- pkg-config ----
 pkg() { PKG_CONFIG_PATH=$root/lib/pkgconfig pkg-config "$@"; }
 by_pkg_config() { # shellcheck disable=SC2046

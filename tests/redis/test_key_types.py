@@ -25,7 +25,7 @@ TYPES = {
     "timestamp": ("2024-02-29T12:00Z", "2024-02-29 13:00+01", "2025-01-01", "noon"),
     "uuid": ("123e4567-e89b-12d3-a456-426614174000", "{123E4567E89B12D3A456426614174000}",
              "00000000-0000-0000-0000-000000000000", "123e"),
-    "numeric": ("1.50", "15e-1", "1e100000", "1,5"),
+    "numeric": ("1.50", "15e-1", "1e1000", "1,5"),
 }
 
 
@@ -95,20 +95,35 @@ def _(client):
         refuses(client, NOT_INT, "NAY.DEL", "f", "x")
 
 
-@test("RESERVE takes KEYTYPE; LIKE takes that of the other; notations of text are text")
+@test("RESERVE takes KEYTYPE; LIKE takes that of the other; notations of text are no types")
 def _(client):
     client("NAY.RESERVE", "i", 0.01, 100, "KIND", "blocked", "KEYTYPE", "INT".lower())
     client("NAY.RESERVE", "j", "LIKE", "i")
     equal(client("NAY.INFO", "j", "key type"), b"int", "LIKE")
-    for name in ("text", "bytes", "hex", "b64"):
-        client("NAY.RESERVE", name, 0.01, 100, "KEYTYPE", name)
-        equal(client("NAY.INFO", name, "key type"), b"text", name)
+    client("NAY.RESERVE", "text", 0.01, 100, "KEYTYPE", "text")
+    equal(client("NAY.INFO", "text", "key type"), b"text", "text")
+    for name in ("bytes", "hex", "b64"):
+        refuses(client, "ERR KEYTYPE: bytes, hex and b64 are notations of text", "NAY.RESERVE", "n", 0.01, 100,
+                "KEYTYPE", name)
     for bad in ("itn", "", "int,trim", "int,", "INT", "a" * 64, b"int\0x"):
         refuses(client, "ERR KEYTYPE is one of", "NAY.RESERVE", "n", 0.01, 100, "KEYTYPE", bad)
     refuses(client, "ERR an option has no value", "NAY.RESERVE", "n", 0.01, 100, "KEYTYPE")
     refuses(client, "ERR an option is given twice", "NAY.RESERVE", "n", 0.01, 100, "KEYTYPE", "int", "KEYTYPE", "int")
     refuses(client, "ERR LIKE takes all", "NAY.RESERVE", "n", 0.01, 100, "LIKE", "i", "KEYTYPE", "int")
     equal(client("EXISTS", "n"), 0, "nothing was made")
+
+
+@test("an exponent makes no key that is much longer than the item; digits that are written out do")
+def _(client):
+    client("NAY.RESERVE", "n", 1e-6, 100, "KIND", "bloom", "KEYTYPE", "numeric")
+    longest = "ERR an exponent that makes a key of more than 1,024 bytes"
+    for item in ("1e131071", "1e1024", "-1e1023", "1e-1023"):
+        for command in ("NAY.ADD", "NAY.TEST"):
+            refuses(client, longest, command, "n", item)
+    replies = client("NAY.MTEST", "n", *["1e131071"] * 1000)
+    equal({str(reply).startswith(longest) for reply in replies}, {True}, "each is refused")
+    for item, again in (("1e1023", "1" + 1023 * "0"), ("1" + 5000 * "0", "10" + 4999 * "0" + ".0")):
+        equal([client("NAY.ADD", "n", item), client("NAY.TEST", "n", again)], [1, 1], item[:8])
 
 
 @test("filters of different types do not merge, and nothing changes")

@@ -108,14 +108,14 @@ static void compare_crowded(const nay_params *p, unsigned n, uint64_t first, sha
   nay_filter_free(f);
 }
 
-/* Bits for few keys may be less than a block with its counters, or a unit: the least that is not.
- */
+/* Bits for few keys may be less than a block with its counters, or a unit, or too few to count all
+ * probes: the least that is not. */
 static nay_plan plan_with_room(nay_params *p) {
   nay_plan plan = {.size = sizeof plan};
   if (nay_params_plan(p, NULL, &plan) == NAY_OK) return plan;
   assert_true(p->bits_per_key != 0);
   p->bits_per_key = 0;
-  for (p->nbytes = 64; p->nbytes < 1024; p->nbytes += 64) {
+  for (p->nbytes = 64; p->nbytes < 16384; p->nbytes += 64) {
     if (nay_params_plan(p, NULL, &plan) == NAY_OK) break;
   }
   return plan_of(p);

@@ -382,31 +382,65 @@ static uint64_t stuck_groups(const nay_filter *f) {
   return n;
 }
 
-/* 5% more keys than planned, replaced twice: no pool overflows, however the size was given. */
+/* 5% more keys than planned, replaced twice: no pool overflows, however the size was given, and no
+ * counter does unless nbits fixed the plane. Sizes that are too small to count so much are refused.
+ */
 static void pools_hold_what_is_planned(void **state) {
   (void)state;
-  unsigned spare[NAY_COUNTING_MAX_SPARE + 1] = {0};
+  unsigned spare[NAY_COUNTING_MAX_SPARE + 1] = {0}, refused = 0;
   const uint64_t sizes[] = {1, 2, 10, 40, 100, 300, 700, 1500, 4000, 20000};
   for (unsigned i = 0; i < 10 * 56; i++) {
     uint64_t n = sizes[i / 56], more = n + n / 20;
     nay_params p = crowded_params(i % 56, n);
     nay_filter *f;
-    assert_ok(nay_filter_new(&p, NULL, NULL, &f));
+    nay_diag diag;
+    if (p.nbits == 0 && p.fpr == 0 && nay_filter_new(&p, NULL, &diag, &f) == NAY_EINVAL) {
+      assert_non_null(strstr(diag.what, "the size is too small to count"));
+      refused++;
+      continue;
+    }
+    if (p.nbits != 0 || p.fpr != 0) assert_ok(nay_filter_new(&p, NULL, NULL, &f));
     spare[f->shape.extra >> 1]++;
     for (uint64_t key = 0; key < more; key++) nay_filter_add_hash(f, hash_of(key), NULL);
     for (uint64_t key = 0; key < 2 * more; key++) {
       assert_ok(nay_filter_remove_hash(f, hash_of(key)));
       assert_ok(nay_filter_add_hash(f, hash_of(key + more), NULL));
     }
-    if (stuck_groups(f) != 0)
-      fail_msg("size %u of %llu keys: %llu groups stuck", i % 56, (unsigned long long)n,
-               (unsigned long long)stuck_groups(f));
+    nay_stats s = {.size = sizeof s};
+    assert_ok(nay_filter_stats(f, &s));
+    if (stuck_groups(f) != 0 || (p.nbits == 0 && s.nstuck != 0))
+      fail_msg("size %u of %llu keys: %llu groups, %llu counters stuck", i % 56,
+               (unsigned long long)n, (unsigned long long)stuck_groups(f),
+               (unsigned long long)s.nstuck);
     reload(&f);
     nay_filter_free(f);
   }
   for (unsigned i = 0; i <= NAY_COUNTING_MAX_SPARE; i++)
     print_message("# %u spare records for each block: %u plans\n", i, spare[i]);
+  print_message("# refused: %u\n", refused);
   assert_true(spare[0] > 100 && spare[NAY_COUNTING_MAX_SPARE] > 10);
+  assert_true(refused > 20 && refused < 200);
+}
+
+/* By an FPR every k has a plan whose counters hold: 1.08 counts of a bit with 5% more keys. */
+static void every_k_has_a_plan(void **state) {
+  (void)state;
+  const double fprs[] = {1e-4, 0.01, 0.1, 0.3, 0.5, 0.6, 0.9, 0.99};
+  for (uint32_t i = 0; i < 8 * 65; i++) {
+    for (uint64_t n = 1; n < 100000000; n = n * 7 + 3) {
+      nay_params p = {sizeof p, .kind = NAY_COUNTING, .nkeys = n, .fpr = fprs[i / 65], .k = i % 65};
+      nay_shape shape;
+      if (nay__counting_plan(&p, NULL, &shape) != NAY_OK) {
+        p.kind = NAY_BLOCKED; /* no plane keeps the FPR with so few or so many probes */
+        assert_status(nay__blocked_plan(&p, NULL, &shape), NAY_EINVAL);
+        continue;
+      }
+      double mean = 1.05 * (double)n * shape.k / (512.0 * (double)shape.nunits);
+      if (mean > 1.0800001)
+        fail_msg("%llu keys at %g, k %u: %g counts of a bit", (unsigned long long)n, p.fpr, p.k,
+                 mean);
+    }
+  }
 }
 
 /* Whatever chose the plane and k, spare records follow from them: the exact parameters of a filter
@@ -417,7 +451,10 @@ static void spare_records_follow_from_the_shape(void **state) {
     for (unsigned i = 0; i < 56; i++) {
       nay_params p = crowded_params(i, n), q = p;
       nay_shape shape, again;
-      assert_ok(nay__counting_plan(&p, NULL, &shape));
+      if (nay__counting_plan(&p, NULL, &shape) != NAY_OK) {
+        assert_true(p.nbytes != 0 || p.bits_per_key != 0); /* too small to count so much */
+        continue;
+      }
       q.fpr = q.bits_per_key = 0;
       q.nbytes = 0;
       q.nbits = shape.nunits * 512;
@@ -556,6 +593,7 @@ int main(void) {
       TEST(memory_is_little_more_than_two_planes),
       TEST(a_budget_is_kept),
       TEST(pools_hold_what_is_planned),
+      TEST(every_k_has_a_plan),
       TEST(spare_records_follow_from_the_shape),
       TEST(plans_double),
       TEST(groups_above_64_are_as_many_as_computed),

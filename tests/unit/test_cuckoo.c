@@ -243,6 +243,30 @@ static void it_grows_to_its_limit(void **state) {
   nay_filter_free(f);
 }
 
+/* Up to max_nkeys a filter that may grow is not overloaded, whether or not it has to double. */
+static void growth_is_no_overload(void **state) {
+  (void)state;
+  const uint64_t cases[][2] = {{1, 2}, {3, 7}, {5, 8}, {3, 100}, {20, 21}, {1000, 1001}, {20, 400}};
+  for (size_t i = 0; i < 21; i++) {
+    nay_params p = {sizeof p, .kind = NAY_CUCKOO, .hash = NAY_HASH_CALLER};
+    p.nkeys = cases[i % 7][0];
+    p.max_nkeys = cases[i % 7][1];
+    if (i < 7) p.fpr = 0.01;
+    if (i / 7 == 1) p.nbytes = 512 + 4 * p.nkeys;
+    if (i / 7 == 2) p.nbits = (uint64_t)8 * 12 * (4 + p.nkeys / 7);
+    nay_filter *f = make(&p);
+    nay_stats s = {.size = sizeof s};
+    for (uint64_t n = 1; n <= p.max_nkeys; n++) {
+      assert_ok(nay_filter_add_hash(f, hash_of(n), NULL));
+      assert_ok(nay_filter_stats(f, &s));
+      if (s.overloaded)
+        fail_msg("%llu to %llu keys: overloaded by %llu", (unsigned long long)p.nkeys,
+                 (unsigned long long)p.max_nkeys, (unsigned long long)n);
+    }
+    nay_filter_free(f);
+  }
+}
+
 static void growth_respects_memory(void **state) {
   (void)state;
   flaky mem = {.fail_at = -1};
@@ -527,6 +551,7 @@ int main(void) {
       TEST(removing_a_nay_is_refused),
       TEST(removing_strangers_hurts_others),
       TEST(it_grows_to_its_limit),
+      TEST(growth_is_no_overload),
       TEST(growth_respects_memory),
       TEST(all_of_max_nkeys_fit),
       TEST(copies_never_grow_it),

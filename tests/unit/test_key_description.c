@@ -152,6 +152,22 @@ static void conversion_is_that_of_the_type(void **state) {
   }
 }
 
+/* The parameters have no description: the twin gets it from the filter. */
+static void a_twin_merges_once_it_states_the_same(void **state) {
+  (void)state;
+  nay_params p = {sizeof p, .kind = NAY_BLOOM, .nkeys = 100, .fpr = 0.01}, is = {.size = sizeof is};
+  nay_filter *f, *twin;
+  assert_ok(nay_filter_new(&p, NULL, NULL, &f));
+  assert_ok(nay_filter_set_key(f, "int"));
+  assert_ok(nay_filter_params(f, &is));
+  assert_ok(nay_filter_new(&is, NULL, NULL, &twin));
+  assert_status(nay_filter_merge(twin, f, 1), NAY_EMISMATCH);
+  assert_ok(nay_filter_set_key(twin, nay_filter_key(f)));
+  assert_ok(nay_filter_merge(twin, f, 1));
+  nay_filter_free(f);
+  nay_filter_free(twin);
+}
+
 static void bad_arguments_are_refused(void **state) {
   (void)state;
   nay_key_description d = {.size = sizeof d};
@@ -340,6 +356,7 @@ int main(void) {
       TEST(the_longest_has_63_bytes),
       TEST(only_notations_of_text_are_the_same),
       TEST(conversion_is_that_of_the_type),
+      TEST(a_twin_merges_once_it_states_the_same),
       TEST(bad_arguments_are_refused),
       TEST(a_map_states_it),
       TEST(a_table_states_it),

@@ -135,6 +135,32 @@ static void filters_within_their_plan_are_not(void **state) {
   }
 }
 
+/* Full arrays tell of fewer keys than planned where the planned FPR is near 1: a filter without a
+ * clear bit is overloaded all the same. */
+static void full_filters_are_overloaded_at_any_rate(void **state) {
+  (void)state;
+  const double fprs[] = {0.3, 0.9, 0.97, 0.99, 0.995, 0.999};
+  const nay_kind kinds[] = {NAY_BLOOM, NAY_BLOCKED, NAY_COUNTING};
+  for (unsigned i = 0; i < 3 * 6; i++) {
+    nay_params p = {sizeof p, .kind = kinds[i / 6], .nkeys = 200000, .fpr = fprs[i % 6]};
+    nay_filter *f;
+    nay_stats s = {.size = sizeof s};
+    p.hash = NAY_HASH_CALLER;
+    assert_ok(nay_filter_new(&p, NULL, NULL, &f));
+    for (uint64_t n = 0; n < p.nkeys; n++)
+      assert_ok(nay_filter_add_hash(f, (nay_hash){nay_hash_mix(n), 0}, NULL));
+    assert_ok(nay_filter_stats(f, &s));
+    assert_false(s.overloaded);
+    for (uint64_t n = p.nkeys; n < 40 * p.nkeys; n++)
+      assert_ok(nay_filter_add_hash(f, (nay_hash){nay_hash_mix(n), 0}, NULL));
+    assert_ok(nay_filter_stats(f, &s));
+    if (!s.overloaded)
+      fail_msg("kind %d at %g: FPR now %g, planned %g", (int)kinds[i / 6], fprs[i % 6], s.fpr_now,
+               s.fpr_planned);
+    nay_filter_free(f);
+  }
+}
+
 /* A union that is saturated does not tell how much two filters have in common. */
 static void overlaps_of_saturated_filters_are_unknown(void **state) {
   (void)state;
@@ -160,6 +186,7 @@ int main(void) {
       TEST(other_layouts_say_it),
       TEST(a_chain_of_redisbloom_says_it),
       TEST(filters_within_their_plan_are_not),
+      TEST(full_filters_are_overloaded_at_any_rate),
       TEST(overlaps_of_saturated_filters_are_unknown),
   };
   return run_all(tests);

@@ -11,6 +11,15 @@ static nay_params window_params(uint64_t nkeys, uint32_t generations, uint64_t t
                       .hash = NAY_HASH_CALLER};
 }
 
+/* By ticks, unless the window is one of keys. */
+static nay_filter *make_loose_window(uint64_t nkeys, double fpr, uint64_t ticks) {
+  nay_params p = window_params(nkeys, 0, ticks);
+  nay_filter *f;
+  p.fpr = fpr;
+  assert_ok(nay_filter_new(&p, NULL, NULL, &f));
+  return f;
+}
+
 static nay_filter *make_window(uint64_t nkeys, uint32_t generations, uint64_t ticks) {
   nay_params p = window_params(nkeys, generations, ticks);
   nay_filter *f;
@@ -192,13 +201,60 @@ static void overload_is_the_rate(void **state) {
   }
 }
 
+/* Where the planned FPR is high, most keys of a burst change nothing and are not counted: the burst
+ * is an overload all the same. */
+static void overload_is_told_at_high_rates(void **state) {
+  (void)state;
+  const double fprs[] = {0.3, 0.5, 0.7, 0.9, 0.95, 0.99};
+  const uint64_t sizes[] = {50, 1000, 20000};
+  for (size_t i = 0; i < 18; i++) {
+    uint64_t n = sizes[i / 6];
+    nay_filter *f = make_loose_window(n, fprs[i % 6], 1000);
+    nay_stats s = {.size = sizeof s};
+    assert_ok(nay_filter_advance(f, 1));
+    for (uint64_t key = 0; key < n / 8; key++)
+      assert_ok(nay_filter_add_hash(f, hash_of(key), NULL));
+    assert_ok(nay_filter_stats(f, &s));
+    assert_false(s.overloaded); /* a generation's share */
+    for (uint64_t key = n / 8; key < 64 * n; key++)
+      assert_ok(nay_filter_add_hash(f, hash_of(key), NULL));
+    assert_ok(nay_filter_stats(f, &s));
+    if (!s.overloaded)
+      fail_msg("%llu keys at %g: FPR now %g, planned %g", (unsigned long long)n, fprs[i % 6],
+               s.fpr_now, s.fpr_planned);
+    nay_filter_free(f);
+  }
+}
+
+/* A window of the last nkeys keys is as full as planned for ever. */
+static void windows_of_keys_are_never_overloaded(void **state) {
+  (void)state;
+  const double fprs[] = {0.1, 0.5, 0.7, 0.9, 0.95, 0.99};
+  for (size_t i = 0; i < 6; i++) {
+    nay_filter *f = make_loose_window(20000, fprs[i], 0);
+    double worst = 0;
+    for (uint64_t key = 0; key < 200000; key++) {
+      assert_ok(nay_filter_add_hash(f, hash_of(key), NULL));
+      if (key % 1000 != 0) continue;
+      nay_stats s = {.size = sizeof s};
+      assert_ok(nay_filter_stats(f, &s));
+      if (s.overloaded) fail_msg("%g after %llu keys", fprs[i], (unsigned long long)key);
+      if (s.fpr_now > worst) worst = s.fpr_now;
+    }
+    print_message("# FPR %g by count: worst of the bits %.4f\n", fprs[i], worst);
+    nay_filter_free(f);
+  }
+}
+
 /* As many keys as planned, at random times: chance is no overload. */
 static void random_arrivals_are_no_overload(void **state) {
   (void)state;
   const uint64_t sizes[] = {100, 1000, 20000};
-  for (size_t i = 0; i < 3; i++) {
-    uint64_t n = sizes[i], overloaded = 0, looks = 0;
-    nay_filter *f = make_window(n, 7, 7 * n * 16); /* a key in 7 * 16 ticks, on average */
+  const double fprs[] = {0.01, 0.5, 0.9};
+  for (size_t i = 0; i < 9; i++) {
+    uint64_t n = sizes[i % 3], overloaded = 0, looks = 0;
+    /* a key in 7 * 16 ticks, on average */
+    nay_filter *f = make_loose_window(n, fprs[i / 3], 7 * n * 16);
     uint64_t now = 0;
     for (uint64_t key = 0; key < 8 * n; key++) {
       now += nay_hash_mix(key ^ n << 32) % (2 * 7 * 16);
@@ -210,8 +266,8 @@ static void random_arrivals_are_no_overload(void **state) {
       overloaded += s.overloaded;
       looks++;
     }
-    print_message("# %llu keys: overloaded %llu of %llu times\n", (unsigned long long)n,
-                  (unsigned long long)overloaded, (unsigned long long)looks);
+    print_message("# %llu keys at %g: overloaded %llu of %llu times\n", (unsigned long long)n,
+                  fprs[i / 3], (unsigned long long)overloaded, (unsigned long long)looks);
     assert_true(overloaded <= looks / 50);
     nay_filter_free(f);
   }
@@ -393,6 +449,8 @@ int main(void) {
       TEST(the_rate_of_the_bits_is_the_plan),
       TEST(overload_is_told),
       TEST(overload_is_the_rate),
+      TEST(overload_is_told_at_high_rates),
+      TEST(windows_of_keys_are_never_overloaded),
       TEST(random_arrivals_are_no_overload),
       TEST(repeats_and_the_last_adds),
       TEST(a_set_is_built_whole_or_refused),

@@ -4,11 +4,11 @@
 export type Key = string | Uint8Array | ArrayBuffer | ArrayBufferView;
 
 /**
- * How keys are made of strings, stated in the file: a type, perhaps with transformations ('int,trim'). 'text' and
- * its notations 'hex' and 'b64' are one. A string is converted, or refused; bytes are a key as it is.
+ * How keys are made of strings, stated in the file: a type, perhaps with transformations ('int,trim'). A string is
+ * converted, or refused; bytes are a key as it is. Notations of text ('hex', 'b64') are refused: decode them first.
  */
 export type KeyType =
-  | 'text' | 'int' | 'float' | 'bool' | 'date' | 'timestamp' | 'uuid' | 'numeric' | 'hex' | 'b64' | (string & {});
+  | 'text' | 'int' | 'float' | 'bool' | 'date' | 'timestamp' | 'uuid' | 'numeric' | (string & {});
 
 export type Kind =
   | 'bloom' | 'blocked' | 'counting' | 'scalable' | 'window' | 'cuckoo' | 'xor' | 'fuse' | 'ribbon';

@@ -1,5 +1,5 @@
 import { EFORMAT, ENOENT, ENOTSUP, optionsOf, refuse } from './error.js';
-import { splitType, typedBatch, typedKey } from './keytype.js';
+import { checkType, splitType, typedBatch, typedKey } from './keytype.js';
 import { Handle, OWN, bytesOf, liveOf } from './memory.js';
 import { MAP, word } from './struct.js';
 
@@ -224,7 +224,7 @@ function makeFilter(m, structs, keys) {
     }
 
     set keyType(type) {
-      if (typeof type !== 'string') refuse('keyType: not a string');
+      checkType(type);
       m.check(m.withText(type, (at) => x.nay_filter_set_key(live(this), at)));
       this.type = m.text(x.nay_filter_key(live(this)));
     }

@@ -52,12 +52,20 @@ function typedBatch(m, type, batch) {
   return { keys: batch.keys.map((key) => typedKey(m, type, key)) };
 }
 
+const NOTATIONS = ['bytes', 'hex', 'b64'];
+
+/** A type that a filter, map or table can state. It would convert no string by a notation: it states text then. */
+function checkType(type) {
+  if (typeof type !== 'string') refuse('keyType: not a string');
+  if (NOTATIONS.includes(type)) refuse(`keyType: ${type} is a notation of text: decode the keys, and give bytes`);
+}
+
 /** The parameters without keyType, and that: 'text' when there is none. */
 function splitType(params) {
   if (params === null || typeof params !== 'object') return { type: 'text', rest: params };
   const { keyType, ...rest } = params;
-  if (keyType !== undefined && typeof keyType !== 'string') refuse('keyType: not a string');
+  if (keyType !== undefined) checkType(keyType);
   return { type: keyType ?? 'text', rest };
 }
 
-export { typedKey, typedBatch, splitType };
+export { typedKey, typedBatch, splitType, checkType };
