@@ -39,8 +39,8 @@ if [ $# -gt 0 ]; then
   ok "gcc -O3 -march=native, C11" compiled gcc -O3 -march=native -std=c11
   ok "gcc -O2 -march=native, fused multiply-add allowed" compiled gcc -O2 -march=native
   ok "clang -O2, C11" compiled clang -O2 -std=c11
+  ok "clang -O2 -march=native" compiled clang -O2 -march=native
 fi
-ok "clang -O2 -march=native" compiled clang -O2 -march=native
 ok "gcc -O2, as an object of a shared library" compiled gcc -O2 -std=c11 -fPIC -fvisibility=hidden -DNAY_SHARED
 both() { # libnaysst as well: four files, whose names do not clash
   python3 "$source_dir/tools/amalgamate.py" --sst "$dist.both" &&

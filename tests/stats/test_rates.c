@@ -1,6 +1,7 @@
 /*
  * test_rates.c - measured FPRs against computed ones. rates.h explains the noise.
- * Compiled twice: test_rates_long.c asks for ten times the probes.
+ * Compiled twice: test_rates_long.c has all sizes and ten times the probes; `make test` the sizes
+ * where a rate would go wrong first.
  */
 #include "rates.h"
 #include "support/hashes.h"
@@ -89,9 +90,10 @@ static void bloom_is_as_good_as_theory(void **state) {
   (void)state;
   assert_bloom_theory(1000, 10, 400);
   assert_bloom_theory(1000, 16, 400);
+  assert_bloom_theory(1000000, 10, 2);
+  if (EFFORT == 1) return;
   assert_bloom_theory(100000, 10, 8);
   assert_bloom_theory(100000, 16, 8);
-  assert_bloom_theory(1000000, 10, 2);
   assert_bloom_theory(1000000, 16, 2);
 }
 
@@ -131,7 +133,10 @@ static void the_promised_rate_is_kept(void **state) {
   const uint64_t nkeys[] = {1, 10, 1000, 1000000, 100000000};
   const double rates[] = {0.1, 0.01, 0.001};
   for (size_t i = 0; i < (EFFORT == 1 ? 4 : 5); i++) {
-    for (size_t j = 0; j < 3; j++) assert_promise(*state, nkeys[i], rates[j]);
+    for (size_t j = 0; j < 3; j++) {
+      bool cheap = rates[j] >= 0.01 && nkeys[i] <= 1000, usual = nkeys[i] >= 1000 && j == 1;
+      if (EFFORT > 1 || cheap || usual) assert_promise(*state, nkeys[i], rates[j]);
+    }
   }
 }
 

@@ -161,9 +161,9 @@ static void a_twin_merges_once_it_states_the_same(void **state) {
   assert_ok(nay_filter_set_key(f, "int"));
   assert_ok(nay_filter_params(f, &is));
   assert_ok(nay_filter_new(&is, NULL, NULL, &twin));
-  assert_status(nay_filter_merge(twin, f, 1), NAY_EMISMATCH);
+  assert_status(nay_filter_merge(twin, f, 1, NULL), NAY_EMISMATCH);
   assert_ok(nay_filter_set_key(twin, nay_filter_key(f)));
-  assert_ok(nay_filter_merge(twin, f, 1));
+  assert_ok(nay_filter_merge(twin, f, 1, NULL));
   nay_filter_free(f);
   nay_filter_free(twin);
 }
