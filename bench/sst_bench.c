@@ -8,8 +8,8 @@
  * iterator per get costs more. Ours always verifies checksums; LevelDB does on request,
  * and is measured both ways.
  */
-#include <nay_sst_lookup.h>
 #include <nay_sst.h>
+#include <nay_sst_lookup.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -159,8 +159,9 @@ static void verify_text(const verify_options *o, const char *path, const nay_fil
   char a[NUMBER_TEXT], b[NUMBER_TEXT], c[NUMBER_TEXT], d[NUMBER_TEXT];
   if (o->common.quiet) return;
   out_text("%s: %s\n", path,
-           (nay_format_traits(nay_filter_format(f)) & NAY_FORMAT_CHECKSUM) != 0 ? "intact, every checksum matches"
-                                                     : "readable; this layout has no checksum");
+           (nay_format_traits(nay_filter_format(f)) & NAY_FORMAT_CHECKSUM) != 0
+               ? "intact, every checksum matches"
+               : "readable; this layout has no checksum");
   if (nay_filter_caveat(f) != NULL) out_text("%s: %s\n", path, nay_filter_caveat(f));
   if (o->keys.files.n > 0) {
     out_text("%s: %s, %s missing\n", path, COUNTED(v->nkeys, "key"),
@@ -190,7 +191,8 @@ static void verify_json(const verify_options *o, const char *path, const nay_fil
   interval i = interval_of(v->nmaybes, v->nabsent, Z_999);
   json_begin("nay.verify/1");
   json_text("file", path);
-  json_text("checksum", (nay_format_traits(nay_filter_format(f)) & NAY_FORMAT_CHECKSUM) != 0 ? "ok" : "none");
+  json_text("checksum",
+            (nay_format_traits(nay_filter_format(f)) & NAY_FORMAT_CHECKSUM) != 0 ? "ok" : "none");
   if (o->keys.files.n > 0) {
     json_count("nkeys", v->nkeys);
     json_count("nmissing", v->nmissing);

@@ -40,8 +40,8 @@ static bool map_unlock(const char *secret, map_file *file) {
   uint8_t key[16];
   if (!filterfile_secret(secret, key)) return true;
   const char *why = nay_filter_unlock(file->map, key) == NAY_OK ? NULL
-                    : file->stats.hash == NAY_HASH_SIPHASH   ? "--secret is not the key of this map"
-                                                             : "is not keyed: omit --secret";
+                    : file->stats.hash == NAY_HASH_SIPHASH ? "--secret is not the key of this map"
+                                                           : "is not keyed: omit --secret";
   if (why != NULL) snprintf(file->why, sizeof file->why, "%s", why);
   return why == NULL;
 }

@@ -69,8 +69,8 @@ nay_status kv_get(kv *db, kv_slice key, uint64_t snapshot, kv_bytes *value, kv_t
                   void *ctx, kv_error *error);
 
 /* kv_iter: the keys from `from` on (NULL: the first), below `to` (NULL: no end); sees no later put.
- * Move and read `merge` by the calls of nay_sst_scan.h; it stands at the first key. NAY_ENOENT: there
- * is none. Free the iterator after NAY_OK and NAY_ENOENT. */
+ * Move and read `merge` by the calls of nay_sst_scan.h; it stands at the first key. NAY_ENOENT:
+ * there is none. Free the iterator after NAY_OK and NAY_ENOENT. */
 typedef struct kv_iter {
   nay_merge *merge;
   struct kv_view *view;

@@ -4,8 +4,8 @@
  */
 #define _GNU_SOURCE 1
 #include "database.h"
-#include "nay_sst_compact.h"
 #include "nay_sst.h"
+#include "nay_sst_compact.h"
 #include "support/snappy_codec.h"
 
 #define N_USERS 3000u

@@ -28,11 +28,11 @@ static bool fails(failure what) {
 }
 
 nay_status __real_nay_format_builder_new(const nay_format *format, const nay_params *params,
-                                     const nay_allocator *allocator, nay_diag *diag,
-                                     nay_builder **builder);
+                                         const nay_allocator *allocator, nay_diag *diag,
+                                         nay_builder **builder);
 nay_status __wrap_nay_format_builder_new(const nay_format *format, const nay_params *params,
-                                     const nay_allocator *allocator, nay_diag *diag,
-                                     nay_builder **builder) {
+                                         const nay_allocator *allocator, nay_diag *diag,
+                                         nay_builder **builder) {
   if (fails(FAIL_MAKE)) return NAY_ENOMEM;
   return __real_nay_format_builder_new(format, params, allocator, diag, builder);
 }

@@ -10,8 +10,8 @@
 #include <math.h>
 
 #include "golden/golden.h"
-#include "nay_sst_plan.h"
 #include "nay_sst_filters.h"
+#include "nay_sst_plan.h"
 #include "support/directory.h"
 
 #define KEY 32

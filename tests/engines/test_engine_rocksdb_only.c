@@ -8,8 +8,8 @@
 #include <nay_codecs.h>
 #include <rocksdb/c.h>
 
-#include "nay_sst_scan.h"
 #include "nay_sst_cache.h"
+#include "nay_sst_scan.h"
 #include "support/directory.h"
 #include "support/test.h"
 

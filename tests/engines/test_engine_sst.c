@@ -5,8 +5,8 @@
 #include <dirent.h>
 
 #include "check_theirs.h"
-#include "nay_sst_lookup.h"
 #include "nay_sst_filters.h"
+#include "nay_sst_lookup.h"
 #include "support/snappy_codec.h"
 
 #define N_TABLES 5000

@@ -5,9 +5,9 @@
  */
 #define _GNU_SOURCE 1
 #include "database.h"
-#include "nay_sst_lookup.h"
 #include "nay_sst.h"
 #include "nay_sst_filters.h"
+#include "nay_sst_lookup.h"
 #include "support/snappy_codec.h"
 
 #define N_KEYS TEST_SCALE(1200u)

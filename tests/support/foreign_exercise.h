@@ -7,9 +7,9 @@
 
 #include "base/bytes.h"
 #include "base/crc32.h"
-#include "nay_sst_foreign.h"
-#include "nay_sst_filters.h"
 #include "block/crc32c.h"
+#include "nay_sst_filters.h"
+#include "nay_sst_foreign.h"
 #include "support/exercise.h"
 #include "support/sst_seal.h"
 

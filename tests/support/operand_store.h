@@ -8,8 +8,8 @@
 #ifndef NAY_TEST_OPERAND_STORE_H
 #define NAY_TEST_OPERAND_STORE_H
 
-#include "nay_sst_compact.h"
 #include "nay_sst_cache.h"
+#include "nay_sst_compact.h"
 #include "support/fold_order.h"
 #include "support/sst_numbers.h"
 

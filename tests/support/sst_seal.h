@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "nay_sst_lookup.h"
-#include "nay_sst_stats.h"
 #include "block/block.h"
 #include "block/footer.h"
+#include "nay_sst_lookup.h"
+#include "nay_sst_stats.h"
 
 /* A codec to read with: two bytes of length, then the bytes, each of them inverted. */
 static inline bool invert_size(const nay_sst_codec *self, const void *src, size_t len,
@@ -37,8 +37,8 @@ static const nay_sst_codec invert_codec = {.size = sizeof invert_codec,
                                            .uncompress = invert_unpack};
 
 static inline void seal_block(uint8_t *bytes, nay_handle h) {
-  nay_sst__block_trailer_store(bytes + h.offset + h.size, bytes[h.offset + h.size], bytes + h.offset,
-                           (size_t)h.size);
+  nay_sst__block_trailer_store(bytes + h.offset + h.size, bytes[h.offset + h.size],
+                               bytes + h.offset, (size_t)h.size);
 }
 
 /* seal_entries: the blocks that the values of an index, metaindex or partition index point to. */

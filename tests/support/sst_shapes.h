@@ -6,12 +6,12 @@
 #ifndef NAY_TEST_SST_SHAPES_H
 #define NAY_TEST_SST_SHAPES_H
 
+#include "block/footer.h"
+#include "nay_sst_cache.h"
 #include "nay_sst_compact.h"
 #include "nay_sst_lookup.h"
 #include "nay_sst_scan.h"
-#include "nay_sst_cache.h"
 #include "nay_sst_stats.h"
-#include "block/footer.h"
 #include "support/sst_numbers.h"
 #include "support/sst_own_io.h"
 

@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
-#include "golden/golden.h"
-#include "nay_sst_lookup.h"
-#include "nay_sst_foreign.h"
 #include "block/crc32c.h"
+#include "golden/golden.h"
+#include "nay_sst_foreign.h"
+#include "nay_sst_lookup.h"
 
 #define MOST_TABLES 100u
 #define LOOKUPS 2000u

@@ -10,8 +10,8 @@
 
 #include "base/crc32.h"
 #include "golden/foreign_tables.h"
-#include "nay_sst_lookup.h"
 #include "nay_sst_filters.h"
+#include "nay_sst_lookup.h"
 
 static const char *vectors = TEST_GOLDEN;
 

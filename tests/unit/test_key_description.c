@@ -2,10 +2,10 @@
  * test_key_description.c - key descriptions: the grammar, canonical forms, which are the same, and
  * conversion by them; maps and tables that state one.
  */
-#include "nay_sst_compact.h"
 #include "nay_key.h"
 #include "nay_map.h"
 #include "nay_sst.h"
+#include "nay_sst_compact.h"
 #include "nay_sst_filters.h"
 #include "support/temp.h"
 #include "support/test.h"

@@ -3,8 +3,8 @@
  * tables, statuses, and counters but for the blocks that keys share. Over every kind of filter,
  * comparator, reading and layout of levels; with damaged tables and without memory.
  */
-#include "nay_sst_lookup.h"
 #include "nay_sst_cache.h"
+#include "nay_sst_lookup.h"
 #include "support/flaky.h"
 #include "support/sst_history.h"
 

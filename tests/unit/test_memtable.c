@@ -1,7 +1,7 @@
 /*
- * test_memtable.c - nay_sst_memtable.h against a sorted list: gets at all sequences, walks and seeks in
- * both directions with several comparators, the table that it becomes; readers beside the writer;
- * memory that runs out; what it refuses.
+ * test_memtable.c - nay_sst_memtable.h against a sorted list: gets at all sequences, walks and
+ * seeks in both directions with several comparators, the table that it becomes; readers beside the
+ * writer; memory that runs out; what it refuses.
  */
 #define _GNU_SOURCE 1
 

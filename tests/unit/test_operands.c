@@ -3,9 +3,9 @@
  * that are not older, filters on the way, memory that is not there, thousands of operands.
  * test_operand_model.c has the answers.
  */
+#include "nay_sst_cache.h"
 #include "nay_sst_compact.h"
 #include "nay_sst_scan.h"
-#include "nay_sst_cache.h"
 #include "support/flaky.h"
 #include "support/sst_numbers.h"
 

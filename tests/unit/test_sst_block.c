@@ -286,7 +286,8 @@ static void varints_and_handles(void **unused) {
     nay_handle back;
     assert_ptr_equal(nay_sst__handle_load(bytes, bytes + len, &back), bytes + len);
     assert_true(back.offset == numbers[i] && back.size == UINT64_MAX - numbers[i]);
-    for (size_t cut = 0; cut < len; cut++) assert_null(nay_sst__handle_load(bytes, bytes + cut, &back));
+    for (size_t cut = 0; cut < len; cut++)
+      assert_null(nay_sst__handle_load(bytes, bytes + cut, &back));
     uint32_t narrow = 5;
     const uint8_t *end = nay__varint32_load(bytes, bytes + len, &narrow);
     assert_int_equal(end != NULL, numbers[i] <= UINT32_MAX);

@@ -4,11 +4,11 @@
  */
 #include <pthread.h>
 
+#include "cache/block_cache.h"
+#include "nay_sst_cache.h"
 #include "nay_sst_compact.h"
 #include "nay_sst_lookup.h"
 #include "nay_sst_scan.h"
-#include "nay_sst_cache.h"
-#include "cache/block_cache.h"
 #include "support/flaky.h"
 #include "support/sst_numbers.h"
 

@@ -274,7 +274,8 @@ static void name_blocks(subject *s, const uint8_t *old, size_t old_len, const ch
   assert_ok(nay_sst__block_reset(&b, &a));
   size_t n = nay_sst__handle_store(value, whole);
   assert_ok(nay_sst__block_add(&b, (const uint8_t *)filter, strlen(filter), 0, value, n, &a));
-  assert_ok(nay_sst__block_add(&b, (const uint8_t *)"nay.keys", 8, 0, (const uint8_t *)"plain", 5, &a));
+  assert_ok(
+      nay_sst__block_add(&b, (const uint8_t *)"nay.keys", 8, 0, (const uint8_t *)"plain", 5, &a));
   n = nay_sst__handle_store(value, prefixes);
   int name_len = snprintf(name, sizeof name, "nay.prefix.%s", prefix.name);
   assert_ok(nay_sst__block_add(&b, (const uint8_t *)name, (size_t)name_len, 0, value, n, &a));

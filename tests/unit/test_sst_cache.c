@@ -8,9 +8,9 @@
 #include <sched.h>
 
 #include "base/compiler.h"
-#include "nay_sst_compact.h"
-#include "nay_sst_cache.h"
 #include "cache/lru_list.h"
+#include "nay_sst_cache.h"
+#include "nay_sst_compact.h"
 #include "support/flaky.h"
 #include "support/sst_numbers.h"
 
@@ -195,7 +195,8 @@ static void an_entry_as_large_as_the_budget(void **state) {
   nay_sst_cache *c;
   size_t budget = 4u << 20, most = budget - sizeof(nay_cache_entry);
   assert_ok(nay_sst_cache_new_shared(budget, budget, NULL, &c));
-  for (uint64_t i = 0; i < 100; i++) nay_sst__cache_release(c, insert(c, NAY_CACHE_DATA, 1, i, 8000));
+  for (uint64_t i = 0; i < 100; i++)
+    nay_sst__cache_release(c, insert(c, NAY_CACHE_DATA, 1, i, 8000));
   nay_sst__cache_release(c, insert(c, NAY_CACHE_FILTER, 1, 777, most + 1));
   assert_int_equal(stats_of(c).data.entries, 100); /* nothing made way in vain */
   assert_null(nay_sst__cache_find(c, NAY_CACHE_FILTER, 1, 777));

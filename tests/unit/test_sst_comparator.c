@@ -3,10 +3,10 @@
  * tables of every shape answer right in each of them, and a table in another order than the
  * caller's is refused by name.
  */
-#include "nay_sst_compact.h"
-#include "nay_sst_lookup.h"
 #include "nay_sst_cache.h"
+#include "nay_sst_compact.h"
 #include "nay_sst_filters.h"
+#include "nay_sst_lookup.h"
 #include "support/fold_order.h"
 #include "support/snappy_codec.h"
 #include "support/sst_sample.h"

@@ -2,10 +2,10 @@
  * test_sst_fold.c - filters of a comparator that calls other bytes the same key: by a policy that
  * ignores the same bytes, and by no other filter.
  */
+#include "nay_sst_cache.h"
 #include "nay_sst_compact.h"
 #include "nay_sst_lookup.h"
 #include "nay_sst_memtable.h"
-#include "nay_sst_cache.h"
 #include "support/fold_policy.h"
 #include "support/sst_numbers.h"
 

@@ -136,8 +136,10 @@ static nay_handle meta_handle(const uint8_t *bytes, size_t len, const char *star
   nay_handle h = {0, 0};
   nay_cursor c = {.order = NAY_BYTEWISE, .allocator = &a};
   assert_ok(nay_sst__footer_load(bytes, len, len, NULL, &f));
-  assert_ok(nay_sst__block_open(bytes + f.metaindex.offset, (size_t)f.metaindex.size, NULL, &c.block));
-  for (nay_status s = nay_sst__cursor_first(&c, NULL); s == NAY_OK; s = nay_sst__cursor_next(&c, NULL)) {
+  assert_ok(
+      nay_sst__block_open(bytes + f.metaindex.offset, (size_t)f.metaindex.size, NULL, &c.block));
+  for (nay_status s = nay_sst__cursor_first(&c, NULL); s == NAY_OK;
+       s = nay_sst__cursor_next(&c, NULL)) {
     if (c.key.len < strlen(start) || memcmp(c.key.at, start, strlen(start)) != 0) continue;
     assert_non_null(nay_sst__handle_load(c.entry.value, c.entry.value + c.entry.value_len, &h));
   }
@@ -173,7 +175,7 @@ static void broken_filters_cost_only_work(void **unused) {
 
 static void put_footer(uint8_t *bytes, size_t len, nay_handle metaindex, nay_handle index) {
   nay_sst__footer_store(bytes + len - NAY_FOOTER,
-                    &(nay_footer){.metaindex = metaindex, .index = index});
+                        &(nay_footer){.metaindex = metaindex, .index = index});
 }
 
 static void hostile_sizes(void **unused) {
@@ -261,7 +263,7 @@ static void claims(void **unused) {
       codec.uncompress = never_uncompress;
       block[8] = id;
       nay_status status = nay_sst__codec_plan(list, 1, false, block, (nay_handle){0, 8}, UINT64_MAX,
-                                          &diag, &found, &size);
+                                              &diag, &found, &size);
       assert_status(status, above && ratios[id] != 0 ? NAY_ECORRUPT : NAY_OK);
       if (status != NAY_OK) {
         assert_string_equal(diag.what,

@@ -71,7 +71,8 @@ static void add_named(blocks *b, nay_handle index) {
   nay_allocator a = nay__allocator_default();
   nay_cursor c = {.order = NAY_BYTEWISE, .allocator = &a};
   assert_ok(nay_sst__block_open(b->bytes + index.offset, (size_t)index.size, NULL, &c.block));
-  for (nay_status s = nay_sst__cursor_first(&c, NULL); s == NAY_OK; s = nay_sst__cursor_next(&c, NULL)) {
+  for (nay_status s = nay_sst__cursor_first(&c, NULL); s == NAY_OK;
+       s = nay_sst__cursor_next(&c, NULL)) {
     nay_handle h;
     if (c.key.len == 8 && memcmp(c.key.at, "nay.keys", 8) == 0) continue;
     assert_non_null(nay_sst__handle_load(c.entry.value, c.entry.value + c.entry.value_len, &h));
@@ -93,7 +94,7 @@ static blocks blocks_of(const uint8_t *bytes, size_t len, nay_footer *f) {
 
 static void put_footer(uint8_t *bytes, size_t len, nay_handle metaindex, nay_handle index) {
   nay_sst__footer_store(bytes + len - NAY_FOOTER,
-                    &(nay_footer){.metaindex = metaindex, .index = index});
+                        &(nay_footer){.metaindex = metaindex, .index = index});
 }
 
 /* ---- footers ---- */

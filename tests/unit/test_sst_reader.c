@@ -1,6 +1,6 @@
 /* test_sst_reader.c - cache, prefixes and scans, lookup over many tables, memory that runs out. */
-#include "nay_sst_lookup.h"
 #include "nay_sst_cache.h"
+#include "nay_sst_lookup.h"
 #include "support/flaky.h"
 #include "support/sst_numbers.h"
 

@@ -51,7 +51,7 @@ static rocksdb_file make_file(const property *p, const char *meta) {
   assert_ok(nay__buffer_append(&file.bytes, bytes, upto, &a));
   assert_ok(nay__buffer_append(&file.bytes, bytes + f.index.offset, index_len, &a));
   assert_ok(nay_sst__block_add(&b, (const uint8_t *)p->name, strlen(p->name), 0,
-                           (const uint8_t *)p->value, p->len, &a));
+                               (const uint8_t *)p->value, p->len, &a));
   file.properties = put_block(&file.bytes, &b, &a);
   assert_ok(nay_sst__cursor_first(&c, NULL)); /* the filter */
   assert_ok(nay_sst__block_add(&b, c.key.at, c.key.len, 0, c.entry.value, c.entry.value_len, &a));

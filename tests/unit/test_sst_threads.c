@@ -1,10 +1,10 @@
 /* test_sst_threads.c - many threads, one table, one cache that is too small for them. */
 #include <pthread.h>
 
+#include "nay_sst_cache.h"
 #include "nay_sst_compact.h"
 #include "nay_sst_lookup.h"
 #include "nay_sst_scan.h"
-#include "nay_sst_cache.h"
 #include "support/sst_numbers.h"
 
 #define N_KEYS 4000

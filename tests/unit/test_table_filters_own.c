@@ -195,7 +195,7 @@ static void every_lg(void **state) {
     nay_sst *sst;
     file.at[block.offset + block.size - 1] = (uint8_t)lg;
     nay_sst__block_trailer_store(file.at + block.offset + block.size, 0, file.at + block.offset,
-                             (size_t)block.size);
+                                 (size_t)block.size);
     t = open_table(file);
     assert_ok(nay_sst_view(file.at, file.len, &read, NULL, NULL, &sst));
     for (uint64_t i = 0; i < N; i++) {

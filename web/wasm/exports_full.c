@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "nay_explain.h"
-#include "nay_sst_plan.h"
-#include "nay_sst_foreign.h"
 #include "nay_sst_filters.h"
+#include "nay_sst_foreign.h"
+#include "nay_sst_plan.h"
 #include "nayw.h"
 #include "snappy.h"
 
