@@ -89,7 +89,7 @@ const char *nay_hash_name(nay_hash_kind kind) {
     if (name == NULL) name = hash_name_of(format->other_hash, kind);
     if (name != NULL) return name;
   }
-  return "unknown";
+  return NULL;
 }
 
 /* Fills diag with the text of a status, for a call that takes no diag. */

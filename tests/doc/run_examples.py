@@ -134,6 +134,13 @@ def run_transcripts(tap, named, directory):
         outputs = outputs[len(steps):]
 
 
+def library_flags(text):
+    """libnay, and for a program with a header of tables libnaysst too."""
+    tables = "<nay_sst" in text or "<nay_codecs.h>" in text
+    more = [f"-I{SOURCE}/sst/include", str(BUILD / "libnaysst.a")] if tables else []
+    return [*more, f"-I{SOURCE}/include", str(BUILD / "libnay.a")]
+
+
 def plugin_flags(text):
     """What a program needs that includes the header of a plug-in; None when that is not built."""
     flags = []
@@ -149,8 +156,8 @@ def run_program(word, lines, expected, directory):
     source, program = pathlib.Path(directory, f"example.{word}"), pathlib.Path(directory, "example")
     source.write_text("\n".join(lines) + "\n")
     compiler = [CC, *WARNINGS] if word == "c" else [CXX, "-std=c++17", "-O2", "-Wall", "-Wextra", "-Werror"]
-    command = [*compiler, f"-I{SOURCE}/include", str(source), *plugin_flags("\n".join(lines)),
-               str(BUILD / "libnay.a"), "-o", str(program)]
+    text = "\n".join(lines)
+    command = [*compiler, str(source), *plugin_flags(text), *library_flags(text), "-o", str(program)]
     built = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if built.returncode:
         return built.stdout

@@ -311,13 +311,13 @@ def damage(rng, text):
 class Library:
     def __init__(self, path):
         self.parse = ctypes.CDLL(path).nay_key_parse
-        self.parse.argtypes = [ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t,
-                               ctypes.POINTER(ctypes.c_size_t), ctypes.c_void_p]
+        self.parse.argtypes = [ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_void_p,
+                               ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(ctypes.c_size_t)]
         self.out, self.len = ctypes.create_string_buffer(1 << 18), ctypes.c_size_t()
 
     def key(self, name, text):
         data = text.encode()
-        status = self.parse(TYPES.index(name), data, len(data), self.out, len(self.out), self.len, None)
+        status = self.parse(TYPES.index(name), data, len(data), None, self.out, len(self.out), self.len)
         return self.out.raw[: self.len.value] if status == 0 else None
 
 
