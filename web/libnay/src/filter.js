@@ -5,6 +5,11 @@ import { MAP, word } from './struct.js';
 
 const TRAITS = { add: 1, remove: 2, merge: 4, intersect: 8, fold: 16, count: 32, grow: 64, expire: 128 };
 
+/** An object of the library without the fields that only a map has. */
+function notOfMaps({ valueBits, checkBits, ...rest }) {
+  return rest;
+}
+
 /*
  * A batch of hashes in the module's memory: room for n of them, `hi` where the layout needs two words.
  * Calls `use` and releases it.
@@ -370,11 +375,12 @@ function makeFilter(m, structs, keys) {
     }
 
     stats() {
-      return structs.output('stats', (at) => m.check(x.nay_filter_stats(live(this), at)));
+      return notOfMaps(structs.output('stats', (at) => m.check(x.nay_filter_stats(live(this), at))));
     }
 
     params() {
-      const params = structs.paramsOf(structs.output('params', (at) => m.check(x.nay_filter_params(live(this), at))));
+      const all = structs.output('params', (at) => m.check(x.nay_filter_params(live(this), at)));
+      const params = notOfMaps(structs.paramsOf(all));
       return this.type === 'text' ? params : { ...params, keyType: this.type };
     }
 
