@@ -104,7 +104,7 @@ static const option_row keys_rows[] = {
              "files also the name",
      .part = KEYS_LINE_NUMBER},
     {"null", '0', NULL, FLAG_AT(keys_options, null),
-     .help = "keys end in a zero byte instead of a newline", .part = KEYS_TYPE},
+     .help = "keys end in a zero byte instead of a newline", .part = KEYS_NULL},
     {"key", 0, "TYPE", OPTION_KEY_TYPE, 0,
      .help = "type of the keys (default: as the file states, or text); the same value gives the "
              "same key in every program; u64le: binary integers of 8 bytes",

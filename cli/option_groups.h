@@ -58,13 +58,14 @@ typedef struct keys_options {
   uint64_t threads;
 } keys_options;
 enum {
-  KEYS_TYPE = 1,    /* -0 --key */
-  KEYS_FRAMING = 2, /* --csv -F -k and so on */
-  KEYS_THREADS = 4, /* -T */
-  KEYS_STYLE = KEYS_TYPE | KEYS_FRAMING | KEYS_THREADS,
-  KEYS_FILES = 8,       /* --keys */
-  KEYS_ARGS = 16,       /* -e */
-  KEYS_LINE_NUMBER = 32 /* --line-number */
+  KEYS_TYPE = 1,    /* --key */
+  KEYS_NULL = 2,    /* -0 */
+  KEYS_FRAMING = 4, /* --csv -F -k and so on */
+  KEYS_THREADS = 8, /* -T */
+  KEYS_STYLE = KEYS_TYPE | KEYS_NULL | KEYS_FRAMING | KEYS_THREADS,
+  KEYS_FILES = 16,      /* --keys */
+  KEYS_ARGS = 32,       /* -e */
+  KEYS_LINE_NUMBER = 64 /* --line-number */
 };
 extern const option_group keys_group;
 
