@@ -18,14 +18,15 @@ README = ROOT / "tests/README.md"
 
 
 def areas(preset):
-    """The directory below tests/ of each test."""
+    """The directory of each test: below tests/, or beside it."""
     text = subprocess.run(["ctest", "--test-dir", ROOT / "build" / preset, "--show-only=json-v1"],
                           check=True, capture_output=True, text=True).stdout
     found = {}
     for test in json.loads(text)["tests"]:
         for p in test.get("properties", []):
             if p["name"] == "WORKING_DIRECTORY":
-                found[test["name"]] = pathlib.Path(p["value"]).relative_to(ROOT / "build" / preset / "tests").parts[0]
+                parts = pathlib.Path(p["value"]).relative_to(ROOT / "build" / preset).parts
+                found[test["name"]] = parts[1] if parts[0] == "tests" else parts[0]
     return found
 
 
