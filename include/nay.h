@@ -60,7 +60,7 @@ extern "C" {
 /* ---- version --------------------------------------------------------------------------------- */
 
 #define NAY_VERSION_MAJOR 0
-#define NAY_VERSION_MINOR 9
+#define NAY_VERSION_MINOR 10
 #define NAY_VERSION_PATCH 0
 
 /* nay_version: of the library that runs, "MAJOR.MINOR.PATCH". */

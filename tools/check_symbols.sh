@@ -32,10 +32,10 @@ declared_in() { # headers: nay_x of every NAY_API declaration, wherever its line
 globals_of() { nm -g --defined-only "$1" | awk 'NF == 3 {print $3}' | sort -u; }
 
 declared() { declared_in "$headers"/*.h; }
-# nay_x@@NAY_0.9; the nodes of the version script are absolute symbols (A) and left out
+# nay_x@@NAY_0.10; the nodes of the version script are absolute symbols (A) and left out
 symbols() { nm -D --defined-only "$so" | awk '$2 != "A" {print $3}'; }
 exported() { symbols | sed 's/@.*//' | sort -u; }
-nodes() { grep -oE '^[A-Z]+_[0-9.]+ ' "$map"; }
+nodes() { grep -oE '^[A-Z_]+_[0-9.]+ ' "$map"; }
 needed() { nm -D --undefined-only "$so" | awk '{print $2}' | sed -E 's/@.*//; s/^__(.*)_chk$/\1/'; }
 global() { globals_of "$archive"; }
 
@@ -62,6 +62,9 @@ library() { # name headers version-script prefix-of-private-names libraries-besi
   check "$name.so links with the C library alone, and with $libraries" other_libraries
 }
 library libnay include src/libnay.map nay__ libnay
+experimental() { declared_in $(grep -l '^/\* Experimental' include/*.h); }
+other_node() { diff <(experimental) <(symbols | sed -n 's/@@NAY_EXPERIMENTAL_.*//p' | sort -u) | grep '^[<>]'; }
+[ $versioned = yes ] && check "the functions of experimental headers, and no others, have the experimental node" other_node
 
 if [ -f "$directory/libnaysst.so" ]; then
   library libnaysst sst/include sst/libnaysst.map nay_sst__ libnay
