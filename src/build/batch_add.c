@@ -23,7 +23,7 @@ static void batch_partition_keys(const nay_filter *f, const nay_batch_input *in,
                                  nay_partitioner *partitioner) {
   uint64_t hashes[1024];
   for (size_t i = 0; i < in->n; i += 1024) {
-    size_t n = nay__min_u64(in->n - i, 1024);
+    size_t n = (size_t)nay__min_u64(in->n - i, 1024);
     (void)nay__batch_hash(&f->hasher, f->kernels->hash, in, i, n, hashes, NULL);
     nay__partitioner_add(partitioner, 0, hashes, n);
   }

@@ -359,7 +359,8 @@ static nay_status cuckoo_check(const nay_shape *shape, const uint8_t *payload, s
                      NAY_CUCKOO_AT_NENTRIES);
   }
   uint64_t nbits = nay__cuckoo_nbits(shape, (unsigned)d), end = NAY_CUCKOO_HEADER + (nbits >> 3);
-  bool clear = payload[end] >> (nbits & 7) == 0 && nay__all_zero(payload + end + 1, len - end - 1);
+  bool clear =
+      payload[end] >> (nbits & 7) == 0 && nay__all_zero(payload + end + 1, (size_t)(len - end - 1));
   return clear ? NAY_OK : nay__fail(diag, NAY_ECORRUPT, "padding is not zero", end);
 }
 

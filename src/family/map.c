@@ -134,9 +134,13 @@ static uint64_t map_values(const nay_filter *f, const uint64_t *hashes, unsigned
 }
 
 uint64_t nay__map_get(const nay_filter *f, const uint64_t *hashes, unsigned n, uint64_t *values) {
-  uint64_t premix = nay__map_premix(f), x[NAY_MAP_GROUP];
-  for (unsigned i = 0; premix != 0 && i < n; i++) x[i] = nay__premix(hashes[i], premix);
-  nay__map_lookup(f, premix != 0 ? x : hashes, n, values);
+  uint64_t premix = nay__map_premix(f), mixed[NAY_MAP_GROUP];
+  if (premix == 0) {
+    nay__map_lookup(f, hashes, n, values);
+  } else {
+    for (unsigned i = 0; i < n; i++) mixed[i] = nay__premix(hashes[i], premix);
+    nay__map_lookup(f, mixed, n, values);
+  }
   return map_values(f, hashes, n, values);
 }
 

@@ -291,7 +291,7 @@ static double ribbon_fpr_now(const nay_burr *b) {
 /* A small set is a Bloom filter: what its bits tell, as bloom.c computes it. */
 static nay_census ribbon_bloom_census(const nay_filter *f) {
   nay_bits bits = nay__ribbon_bloom(f);
-  uint64_t set = nay__bits_count(bits.bytes, bits.nunits / 8);
+  uint64_t set = nay__bits_count(bits.bytes, (size_t)(bits.nunits / 8));
   double fill = (double)set / (double)bits.nunits;
   return (nay_census){bits.nunits, set, nay__exactly(f->nkeys), nay__ipow(fill, bits.k)};
 }

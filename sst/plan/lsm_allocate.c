@@ -208,7 +208,7 @@ static void lsm_pack(const nay_lsm_run *run, const lsm_hull *all, uint64_t unit,
   for (size_t p = 1; p < all->n; p++) {
     uint64_t cost = nay__ceil_div(nay_sst__lsm_nfilters(run) * all->at[p].nbytes, unit);
     double reads = (double)run->nruns * all->at[p].fpr;
-    for (size_t u = cost; cost <= LSM_UNITS && u <= LSM_UNITS; u++) {
+    for (size_t u = (size_t)cost; cost <= LSM_UNITS && u <= LSM_UNITS; u++) {
       if (!(before[u - cost] + reads < after[u])) continue;
       after[u] = before[u - cost] + reads;
       chosen[u] = (uint16_t)p;
