@@ -20,8 +20,9 @@ static bool bulk_partitioning_pays(const nay_filter *f, uint64_t n) {
   const nay_family_bulk *bulk = f->family->bulk;
   if (bulk == NULL || bulk->add_partition == NULL || f->locks != NULL) return false;
   if ((f->flags & NAY_LOW_MEMORY) != 0) return false;
-  if (f->nbytes < NAY_OUT_OF_CACHE_BYTES || (uint64_t)f->nbytes >= BULK_MAX_BYTES) return false;
-  uint64_t lines = f->nbytes / NAY_CACHE_LINE;
+  uint64_t nbytes = f->nbytes;
+  if (nbytes < NAY_OUT_OF_CACHE_BYTES || nbytes >= BULK_MAX_BYTES) return false;
+  uint64_t lines = nbytes / NAY_CACHE_LINE;
   if (bulk->locate_bits != NULL) lines /= f->shape.k;
   return n / BULK_ADDS_PER_LINE >= lines;
 }
