@@ -102,9 +102,9 @@ static const option_row sst_rows[] = {
     {"verify", 0, NULL, FLAG_AT(sst_options, verify), .help = "read every block, count the entries",
      .verbs = "info"},
     {"threads", 'T', "N", NUMBER_AT(sst_options, keys.threads),
-     .help = "build, get: 1: none beside that which reads and hashes; compact: with --target-size, "
-             "ranges "
-             "of keys that are compacted at the same time. 0: one for each CPU (default 2)",
+     .help = "build, get: threads; 1: one thread reads, hashes and works. compact: with "
+             "--target-size, ranges of keys that are compacted at the same time. 0: one for each "
+             "CPU (default 2)",
      .verbs = "build, get, compact"},
     {0},
 };

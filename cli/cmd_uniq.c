@@ -221,8 +221,8 @@ static void uniq_batch(uniq *u, const key_batch *b) {
 /*
  * Without -p the plan of a state that was there is the promise, as it is of any file; of a new
  * filter the default FPR of the manual, also when -b or -M sets the size. A state whose plan is
- * above UNIQ_STATE_FPR_MOST was sized by its bytes, not by a rate: it promises no more than a new
- * one, and the lines that it loses are told.
+ * above UNIQ_STATE_FPR_MOST was sized by its bytes, not by a rate: such a state promises UNIQ_FPR,
+ * as a new filter does, and uniq warns when it loses more lines.
  */
 static promise uniq_promise(const uniq *u) {
   if (u->exact != NULL) return (promise){.overfilled = false};

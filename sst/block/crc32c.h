@@ -32,8 +32,8 @@ uint32_t nay_sst__crc32c_sse42(uint32_t crc, const uint8_t *bytes, size_t len);
 uint32_t nay_sst__crc32c_arm(uint32_t crc, const uint8_t *bytes, size_t len);
 
 /*
- * nay_sst__crc32c_mask: the masked form in which LevelDB stores a CRC. The CRC of bytes that end in
- * their own CRC is a constant; a rotation and an addition avoid that.
+ * nay_sst__crc32c_mask: the masked CRC that LevelDB stores. A block whose data holds an unmasked
+ * CRC of its own would always have the same CRC; a rotation and an addition avoid that.
  */
 static inline uint32_t nay_sst__crc32c_mask(uint32_t crc) {
   return nay__rotr32(crc, 15) + 0xa282ead8u;
