@@ -86,7 +86,11 @@ static members *explain_members(const explain *e, const keys_options *keys) {
 /* Arguments are keys as they stand; how files are read is for those of --keys. */
 static int explain_with_members(explain *e) {
   const keys_options *keys = &e->o->keys;
-  keys_options questions = {.type = keys->type, .args = keys->args, .threads = keys->threads};
+  keys_options questions = {.type = keys->type,
+                            .trim = keys->trim,
+                            .ignore_case = keys->ignore_case,
+                            .args = keys->args,
+                            .threads = keys->threads};
   keys_options files = *keys;
   if (keys->args.n == 0) {
     die(EXIT_TROUBLE, "--keys: give the keys to explain as operands or with -e");

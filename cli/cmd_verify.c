@@ -237,7 +237,7 @@ static int verify_one(const verify_options *all, const char *path) {
   bool asks = o->keys.files.n + o->absent_files.n > 0 || o->random > 0;
   if (asks) filterfile_unlock(f, path, o->filter.secret);
   bool reads = o->keys.files.n + o->absent_files.n > 0;
-  if (reads || o->keys.type_given) described_filter(&own.keys, path, f);
+  if (reads || described_is_given(&o->keys)) described_filter(&own.keys, path, f);
   verdict v = {0};
   v.judged = promise_judge(f, o->expect_fpr);
   v.promise = v.judged.fpr;

@@ -45,6 +45,8 @@ typedef struct keys_options {
   bool null, crlf, length_prefixed, csv, tsv, header, skip_empty, no_decompress, line_number;
   unsigned type;         /* nay_key_type, or KEY_U64LE */
   bool type_given;       /* by --key, not by a file: described.h */
+  bool trim, ignore_case; /* transformations, of the options or of a file */
+  bool adopted;           /* some of the description is of a file */
   const char *stated_by; /* the file that the type is from, or NULL */
   const char *silent;    /* a file that cannot state it, or NULL */
   const char *delimiter;
@@ -58,7 +60,7 @@ typedef struct keys_options {
   uint64_t threads;
 } keys_options;
 enum {
-  KEYS_TYPE = 1,    /* --key */
+  KEYS_TYPE = 1,    /* --key --trim --ignore-case */
   KEYS_NULL = 2,    /* -0 */
   KEYS_FRAMING = 4, /* --csv -F -k and so on */
   KEYS_THREADS = 8, /* -T */

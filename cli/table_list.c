@@ -33,11 +33,12 @@ void tables_agree(const table_list *t) {
 }
 
 const char *tables_key(const sst_options *o, const table_list *t) {
-  const char *key = o->keys.type_given ? described_key(&o->keys) : NULL;
+  bool given = described_is_given(&o->keys);
+  const char *key = given ? described_key(&o->keys) : NULL;
   tables_agree(t);
   for (size_t i = 0; i < t->n; i++) {
     const char *is = table_states(t->at[i]);
-    if (is == NULL && !o->keys.type_given) {
+    if (is == NULL && !given) {
       die(EXIT_TROUBLE,
           "%s does not say of which type its keys are, and the new table will: give --key "
           "(text: bytes as they are)",
