@@ -139,8 +139,7 @@ static void known_transformations_have_one_spelling(void **state) {
     assert_ok(nay_key_description_parse(rows[i].text, NULL, &d));
     assert_int_equal(d.transformations, rows[i].bits);
     assert_int_equal(d.ntransformations, __builtin_popcountll(rows[i].bits));
-    assert_ok(
-        nay_key_description_canonical(rows[i].text, strlen(rows[i].text), NULL, canonical));
+    assert_ok(nay_key_description_canonical(rows[i].text, strlen(rows[i].text), NULL, canonical));
     assert_string_equal(canonical, rows[i].canonical);
     assert_true(nay_key_description_same(rows[i].text, canonical));
   }
