@@ -121,8 +121,8 @@ static int explain_run(options *common) {
   nay_filter *filter = NULL;
   if (o->filter.format == NULL) table = tablefile_open(path, o->filter.table_format);
   if (!table.is_table) filter = filterfile_open(&o->common, &o->filter, path);
-  nay_table_filters_info info = {.size = sizeof info};
-  if (filter == NULL) nay_table_filters_describe(table.table, &info);
+  nay_sst_filters_info info = {.size = sizeof info};
+  if (filter == NULL) nay_sst_filters_stats(table.table, &info);
   described_by(&o->keys, path, filter != NULL ? filter_states(filter) : info.key);
   explain e = {.o = o, .subject = {.filter = filter, .table = table.table}};
   promise p = {.fpr = 0};

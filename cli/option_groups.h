@@ -35,7 +35,7 @@ typedef struct filter_options {
 } filter_options;
 enum {
   FILTER_FORMAT = 1,      /* --format */
-  FILTER_FILE_FORMAT = 2, /* --format also names a table, of nay_sst_foreign.h */
+  FILTER_FILE_FORMAT = 2, /* --format also names a table, of nay_sst.h */
   FILTER_SECRET = 4       /* --secret */
 };
 extern const option_group filter_group;

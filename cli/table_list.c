@@ -7,7 +7,7 @@
 void tables_described(sst_options *o, const table_list *t) {
   for (size_t i = 0; i < t->n; i++) {
     nay_sst_info info = {.size = sizeof info};
-    nay_sst_describe(t->at[i], &info);
+    nay_sst_stats(t->at[i], &info);
     described_by(&o->keys, t->names[i], info.key);
   }
 }
@@ -15,7 +15,7 @@ void tables_described(sst_options *o, const table_list *t) {
 /* What the table states; NULL: nothing. */
 static const char *table_states(const nay_sst *table) {
   nay_sst_info info = {.size = sizeof info};
-  nay_sst_describe(table, &info);
+  nay_sst_stats(table, &info);
   return info.key;
 }
 
@@ -57,7 +57,7 @@ void tables_have_versions(const sst_options *o, const table_list *t) {
   if (o->snapshot == NUMBER_NOT_GIVEN && !o->versions) return;
   for (size_t i = 0; i < t->n; i++) {
     nay_sst_info info = {.size = sizeof info};
-    nay_sst_describe(t->at[i], &info);
+    nay_sst_stats(t->at[i], &info);
     if (info.smallest == NULL || info.keys == NAY_SST_KEYS_INTERNAL) continue;
     die(EXIT_TROUBLE, "%s: the keys are plain, without sequence numbers: omit --%s", t->names[i],
         o->versions ? "versions" : "snapshot");

@@ -336,19 +336,19 @@ static void assert_table_states(const char *path, const char *key) {
   nay_sst *t;
   nay_sst_info info = {.size = sizeof info};
   assert_ok(nay_sst_open(path, NULL, NULL, NULL, &t));
-  assert_ok(nay_sst_describe(t, &info));
+  assert_ok(nay_sst_stats(t, &info));
   if (key == NULL) assert_null(info.key);
   if (key != NULL) assert_string_equal(info.key, key);
   nay_sst_free(t);
   size_t len;
   uint8_t *bytes = read_file(path, &len);
-  nay_table_filters *f;
-  nay_table_filters_info filters = {.size = sizeof filters};
-  assert_ok(nay_table_filters_open(bytes, len, NULL, NULL, NULL, &f));
-  assert_ok(nay_table_filters_describe(f, &filters));
+  nay_sst_filters *f;
+  nay_sst_filters_info filters = {.size = sizeof filters};
+  assert_ok(nay_sst_filters_open(bytes, len, NULL, NULL, NULL, &f));
+  assert_ok(nay_sst_filters_stats(f, &filters));
   if (key == NULL) assert_null(filters.key);
   if (key != NULL) assert_string_equal(filters.key, key);
-  nay_table_filters_free(f);
+  nay_sst_filters_free(f);
   free(bytes);
 }
 
@@ -361,7 +361,7 @@ static void a_table_states_it(void **state) {
   for (int filter = NAY_SST_NO_FILTER; filter <= NAY_SST_PARTITIONED_FILTER; filter++) {
     for (int shape = 0; shape < 4; shape++) { /* with properties or not, empty or not */
       nay_sst_write_options o = {
-          .size = sizeof o, .filter = (nay_sst_filter)filter, .properties = shape % 2 != 0};
+          .size = sizeof o, .filter = (nay_sst_filter_layout)filter, .properties = shape % 2 != 0};
       if (filter == NAY_SST_BLOCK_FILTER) o.policy = &policy;
       o.key = "int";
       write_table(path, &o, 1, shape >= 2);
