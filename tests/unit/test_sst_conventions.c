@@ -13,8 +13,9 @@
 /* A table with "a" = 1 at sequence 5, and "b" deleted at sequence 7 above its value at 6. */
 static nay_sst *three_entries(char path[TEMP_MAX]) {
   nay_sst_write_options how = {sizeof how, .keys = NAY_SST_KEYS_INTERNAL};
-  nay_sst_entry a = {sizeof a, "a", 1, 5}, gone = {sizeof gone, "b", 1, 7, .deleted = true},
-                b = {sizeof b, "b", 1, 6};
+  nay_sst_entry a = {sizeof a, "a", 1, .sequence = 5},
+                gone = {sizeof gone, "b", 1, .sequence = 7, .deleted = true},
+                b = {sizeof b, "b", 1, .sequence = 6};
   nay_sst_writer *w;
   nay_sst *t;
   assert_ok(nay_sst_writer_new(temp_path(path, "conventions.ldb"), &how, NULL, NULL, &w));
@@ -36,8 +37,8 @@ static nay_sst_lookup *lookup_of(const nay_sst *t) {
 
 static nay_sst_memtable *memtable_of(void) {
   nay_sst_memtable *m;
-  nay_sst_entry a = {sizeof a, "a", 1, 5}, b = {sizeof b, "b", 1, 6},
-                gone = {sizeof gone, "b", 1, 7, .deleted = true};
+  nay_sst_entry a = {sizeof a, "a", 1, .sequence = 5}, b = {sizeof b, "b", 1, .sequence = 6},
+                gone = {sizeof gone, "b", 1, .sequence = 7, .deleted = true};
   assert_ok(nay_sst_memtable_new(NULL, NULL, NULL, &m));
   assert_ok(nay_sst_memtable_add(m, &a, "1", 1));
   assert_ok(nay_sst_memtable_add(m, &b, "2", 1));
@@ -143,7 +144,7 @@ static void sources_end_with_eend(void **unused) {
                            no_bytes,
                            NULL,
                            false};
-  nay_sst_scan_options how = {sizeof how, &source, 1};
+  nay_sst_scan_options how = {sizeof how, .sources = &source, .nsources = 1};
   assert_ok(nay_sst_scan_new(NULL, &how, NULL, NULL, &scan));
   assert_status(nay_sst_scan_first(scan), NAY_EINVAL);
   assert_non_null(nay_sst_scan_diag(scan)->what);
