@@ -4,8 +4,8 @@
  */
 #include "engine_table.h"
 #include "nay_sst.h"
-#include "table/table.h"
 #include "support/sst_sample.h"
+#include "table/table.h"
 
 #define MAX_ENTRIES 300u
 
