@@ -134,6 +134,16 @@ def other_types(db):
     assert "key" in fails(db, "SELECT nay_merge(?, ?)", ints, texts)
 
 
+@test("transformations that a filter states are applied to texts")
+def transformed(db):
+    made = built(["Ada", " bob "], "--trim", "-i", "-p", "1e-9", "-n", "10")
+    for text, wanted in (("ADA", 1), ("  Bob", 1), (b"bOB ", 1), ("eve", 0)):
+        equal(one(db, "SELECT nay_contains(?, ?)", made, text), wanted)
+    made = built([" 7"], "--trim", "--key=int", "-p", "1e-9", "-n", "10")
+    equal((one(db, "SELECT nay_contains(?, 7)", made), one(db, "SELECT nay_contains(?, ' 0x7 ')", made)), (1, 1))
+    fails(db, "SELECT nay_merge(?, ?)", made, one(db, "SELECT nay_agg(7, 10, 1e-9)"))
+
+
 @test("text is UTF-8 whatever the database's encoding, with NUL bytes inside")
 def encodings(db):
     with tempfile.TemporaryDirectory() as folder:
