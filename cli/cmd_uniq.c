@@ -283,6 +283,7 @@ static int uniq_run(options *common) {
     if (o->common.quiet && u.selected > 0 && o->state == NULL) break; /* the answer is known */
   }
   uint64_t nkeys = stream_nkeys(s) - u.nleft;
+  int reading = stream_status(s); /* also counts what is bad in the last batch */
   promise p = uniq_promise(&u);
   if (o->common.json) {
     uniq_json(&u, nkeys, &p);
@@ -290,11 +291,10 @@ static int uniq_run(options *common) {
     out_text("%llu\n", (unsigned long long)u.selected);
   }
   out_flush();
-  bool nothing_read = nkeys == 0 && stream_status(s) != EXIT_FOUND;
+  bool nothing_read = nkeys == 0 && reading != EXIT_FOUND;
   if (o->state != NULL && !nothing_read) filterfile_save(u.filter, o->state);
   int status = uniq_status(&u, &p);
-  if (!o->common.quiet || u.selected == 0)
-    status = exit_worse(status, stream_status(s)); /* as grep */
+  if (!o->common.quiet || u.selected == 0) status = exit_worse(status, reading); /* as grep */
   if (u.nleft > 0) status = EXIT_TROUBLE;
   stream_close(s);
   signals_finish();
