@@ -23,7 +23,7 @@ extension = Extension(
     sources=[*sorted(f"c/{path.name}" for path in (HERE / "c").glob("*.c")), "c/amalgamation/nay.c"],
     include_dirs=["c/amalgamation"],
     define_macros=[("NAY_PYTHON_AMALGAMATION", "1"), ("Py_LIMITED_API", "0x030b0000"), ("_GNU_SOURCE", "1")],
-    extra_compile_args=["-std=c11", "-O3", "-fvisibility=hidden"],
+    extra_compile_args=["-std=c11", "-fvisibility=hidden"],
     libraries=["pthread"],
     py_limited_api=True,
 )

@@ -47,16 +47,26 @@ typedef struct arrow_shape {
 
 static bool arrow_format(py_raw *r, const char *format) {
   static const arrow_shape shapes[] = {
-      {"c", PY_ELEM_INT, 1, 0},       {"C", PY_ELEM_UINT, 1, 0},
-      {"s", PY_ELEM_INT, 2, 0},       {"S", PY_ELEM_UINT, 2, 0},
-      {"i", PY_ELEM_INT, 4, 0},       {"I", PY_ELEM_UINT, 4, 0},
-      {"l", PY_ELEM_INT, 8, 0},       {"L", PY_ELEM_UINT, 8, 0},
-      {"e", PY_ELEM_FLOAT, 2, 0},     {"f", PY_ELEM_FLOAT, 4, 0},
-      {"g", PY_ELEM_FLOAT, 8, 0},     {"b", PY_ELEM_BITS, 0, 0},
-      {"u", PY_ELEM_OFFSETS, 4, 0},   {"z", PY_ELEM_OFFSETS, 4, 0},
-      {"U", PY_ELEM_OFFSETS, 8, 0},   {"Z", PY_ELEM_OFFSETS, 8, 0},
-      {"vu", PY_ELEM_VIEWS, 16, 0},   {"vz", PY_ELEM_VIEWS, 16, 0},
-      {"tdD", PY_ELEM_DATE, 4, 1},    {"tdm", PY_ELEM_DATE, 8, 86400000},
+      {"c", PY_ELEM_INT, 1, 0},
+      {"C", PY_ELEM_UINT, 1, 0},
+      {"s", PY_ELEM_INT, 2, 0},
+      {"S", PY_ELEM_UINT, 2, 0},
+      {"i", PY_ELEM_INT, 4, 0},
+      {"I", PY_ELEM_UINT, 4, 0},
+      {"l", PY_ELEM_INT, 8, 0},
+      {"L", PY_ELEM_UINT, 8, 0},
+      {"e", PY_ELEM_FLOAT, 2, 0},
+      {"f", PY_ELEM_FLOAT, 4, 0},
+      {"g", PY_ELEM_FLOAT, 8, 0},
+      {"b", PY_ELEM_BITS, 0, 0},
+      {"u", PY_ELEM_OFFSETS, 4, 0},
+      {"z", PY_ELEM_OFFSETS, 4, 0},
+      {"U", PY_ELEM_OFFSETS, 8, 0},
+      {"Z", PY_ELEM_OFFSETS, 8, 0},
+      {"vu", PY_ELEM_VIEWS, 16, 0},
+      {"vz", PY_ELEM_VIEWS, 16, 0},
+      {"tdD", PY_ELEM_DATE, 4, 1},
+      {"tdm", PY_ELEM_DATE, 8, 86400000},
       {"tss:", PY_ELEM_TIMESTAMP, 8, 86400},
       {"tsm:", PY_ELEM_TIMESTAMP, 8, 86400000},
       {"tsu:", PY_ELEM_TIMESTAMP, 8, 86400000000},
@@ -161,7 +171,8 @@ static bool arrow_open_array(py_source *s, PyObject *keys) {
   Py_XDECREF(both);
   if (!ok) return false;
   const arrow_schema *schema = PyCapsule_GetPointer(s->held[0], "arrow_schema");
-  const arrow_array *array = schema != NULL ? PyCapsule_GetPointer(s->held[1], "arrow_array") : NULL;
+  const arrow_array *array =
+      schema != NULL ? PyCapsule_GetPointer(s->held[1], "arrow_array") : NULL;
   if (array == NULL || !arrow_schema_read(&s->at, schema)) return false;
   if (array->release == NULL) return arrow_bad("the array was released");
   return arrow_rows(s, array);

@@ -97,9 +97,9 @@ nay_status py_apply_add(py_batch *batch, const py_block *b, size_t *rows) {
     nay_column part = b->keys == NULL ? batch_slice(&b->column, i) : b->column;
     uint64_t *is_new = batch->wants ? bitmap : NULL;
     nay_status status =
-        b->keys != NULL ? nay_filter_add_many(batch->self->filter, b->keys + i, b->lens + i, n,
-                                              is_new, &taken)
-                        : nay_filter_add_column(batch->self->filter, &part, n, is_new, &taken);
+        b->keys != NULL
+            ? nay_filter_add_many(batch->self->filter, b->keys + i, b->lens + i, n, is_new, &taken)
+            : nay_filter_add_column(batch->self->filter, &part, n, is_new, &taken);
     if (status != NAY_OK) {
       *rows = batch_row(b, i + taken);
       return status;
@@ -183,8 +183,7 @@ nay_status py_apply_get(py_batch *batch, const py_block *b, size_t *rows) {
   for (size_t i = 0, n; i < b->nkeys; i += n) {
     n = b->nkeys - i < 64 ? b->nkeys - i : 64;
     if (!batch_pointers(b, i, n, keys, lens)) return NAY_EINVAL;
-    nay_status status =
-        nay_filter_get_many(batch->self->filter, keys, lens, n, values + i, bitmap);
+    nay_status status = nay_filter_get_many(batch->self->filter, keys, lens, n, values + i, bitmap);
     if (status != NAY_OK) return status;
     batch_spread(bitmap, n, batch->answers + batch->nanswers + i);
   }
@@ -310,9 +309,11 @@ bool py_u64s(PyObject *values, uint64_t **numbers, size_t *n) {
   Py_buffer view;
   *numbers = NULL;
   *n = 0;
-  if (PyObject_CheckBuffer(values) && PyObject_GetBuffer(values, &view, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS) == 0) {
+  if (PyObject_CheckBuffer(values) &&
+      PyObject_GetBuffer(values, &view, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS) == 0) {
     const char *f = view.format != NULL ? view.format : "B";
-    bool fits = view.ndim == 1 && view.itemsize == 8 && f[0] != '\0' && f[1] == '\0' && strchr("QL", f[0]);
+    bool fits =
+        view.ndim == 1 && view.itemsize == 8 && f[0] != '\0' && f[1] == '\0' && strchr("QL", f[0]);
     if (fits) {
       *numbers = PyMem_Malloc((size_t)view.len + 8);
       if (*numbers != NULL) memcpy(*numbers, view.buf, (size_t)view.len);

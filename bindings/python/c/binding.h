@@ -35,7 +35,7 @@
 
 /* One set for the process: the extension refuses to be loaded in subinterpreters. */
 typedef struct py_globals {
-  PyObject *error;        /* libnay.Error, base of what follows */
+  PyObject *error;         /* libnay.Error, base of what follows */
   PyObject *by_status[16]; /* the class of each status, index -status; NULL: a built-in one */
   PyTypeObject *filter_type, *map_type;
 } py_globals;
@@ -99,8 +99,7 @@ typedef struct py_guard {
 
 /* A Filter or a Map. */
 typedef struct py_filter {
-  PyObject_HEAD
-  nay_filter *filter; /* NULL: closed */
+  PyObject_HEAD nay_filter *filter; /* NULL: closed */
   py_guard guard;
   py_typing typing;
   PyObject *weak;
@@ -124,8 +123,8 @@ PyObject *py_filter_wrap(PyTypeObject *type, nay_filter *filter);
 /* Keys of consecutive rows. */
 typedef struct py_block {
   size_t nrows;
-  size_t nkeys;       /* rows that are not null */
-  nay_column column;  /* the keys, when `keys` is NULL */
+  size_t nkeys;      /* rows that are not null */
+  nay_column column; /* the keys, when `keys` is NULL */
   const void **keys;
   size_t *lens;
   const uint8_t *null; /* of each row; NULL: none is */
@@ -179,7 +178,7 @@ typedef struct py_source {
   py_raw at;
   size_t next; /* row of `at` */
   Py_buffer view, mask;
-  PyObject *held[2];   /* capsules of Arrow */
+  PyObject *held[2];    /* capsules of Arrow */
   void *stream, *chunk; /* of Arrow: arrow.c */
   /* the block that was made last */
   size_t row; /* rows before the next block, in all */

@@ -27,7 +27,8 @@ static PyObject *filter_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
   return made;
 }
 
-/* The number of rows, as far as it is known before they are read: for the choice of a static kind. */
+/* The number of rows, as far as it is known before they are read: for the choice of a static kind.
+ */
 static bool filter_choose_static(py_params *params, PyObject *keys) {
   if (params->params.kind != NAY_AUTO_STATIC) return true;
   nay_params wanted = params->params;
@@ -91,7 +92,8 @@ static PyObject *filter_build(PyObject *type, PyObject *args, PyObject *kwargs) 
   PyObject *keys = PyTuple_GetItem(args, 0), *made = NULL;
   py_params params;
   py_source source;
-  if (py_params_read(args, 1, positional, kwargs, NAY_AUTO, &params) && py_source_open(&source, keys)) {
+  if (py_params_read(args, 1, positional, kwargs, NAY_AUTO, &params) &&
+      py_source_open(&source, keys)) {
     made = filter_build_from((PyTypeObject *)type, &params, keys, &source);
     py_source_close(&source);
   }
@@ -163,8 +165,9 @@ static PyObject *filter_refused(PyObject *object, nay_status status) {
   if (status == NAY_ENOTSUP && (can & NAY_CAN_ADD) == 0) {
     diag.what = "a static filter does not change: build it again, or take a kind such as blocked";
   } else if (status == NAY_ENOTSUP) {
-    diag.what = "read-only, as when it is mapped (copy() is not), or of a kind that cannot do it "
-                "(counting and cuckoo remove and count)";
+    diag.what =
+        "read-only, as when it is mapped (copy() is not), or of a kind that cannot do it "
+        "(counting and cuckoo remove and count)";
   }
   return py_raise(status, &diag, NULL);
 }
@@ -401,8 +404,8 @@ static PyObject *filter_overlap(PyObject *object, PyObject *other) {
   nay_overlap overlap = {.size = sizeof overlap};
   if (!filter_other(other)) return NULL;
   PyObject *copy = other == object ? py_handle_copy(other, NULL) : Py_NewRef(other);
-  bool ok = copy != NULL && filter_combine(FILTER_OVERLAP, (py_filter *)object, (py_filter *)copy,
-                                           1.0, &overlap);
+  bool ok = copy != NULL &&
+            filter_combine(FILTER_OVERLAP, (py_filter *)object, (py_filter *)copy, 1.0, &overlap);
   Py_XDECREF(copy);
   return ok ? py_overlap_make(&overlap) : NULL;
 }
@@ -526,30 +529,28 @@ static PyGetSetDef filter_properties[] = {
     FILTER_PROPERTY("nbytes", PY_NBYTES, "Memory that the filter holds, in bytes."),
     FILTER_PROPERTY("closed", PY_CLOSED, "Whether close() was called."),
     FILTER_PROPERTY("locked", PY_LOCKED, "Whether unlock() must be called first."),
-    FILTER_PROPERTY("damaged", PY_DAMAGED,
-                    "Whether a lazily mapped file has met damaged bytes."),
+    FILTER_PROPERTY("damaged", PY_DAMAGED, "Whether a lazily mapped file has met damaged bytes."),
     {NULL, NULL, NULL, NULL, NULL}};
 
 static PyMemberDef filter_members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(py_filter, weak), READONLY, NULL},
     {NULL, 0, 0, 0, NULL}};
 
-static PyType_Slot filter_slots[] = {
-    {Py_tp_doc, (void *)(uintptr_t)filter_doc},
-    {Py_tp_new, filter_new},
-    {Py_tp_dealloc, py_handle_dealloc},
-    {Py_tp_repr, filter_repr},
-    {Py_tp_methods, filter_methods},
-    {Py_tp_getset, filter_properties},
-    {Py_tp_members, filter_members},
-    {Py_sq_contains, py_handle_contains},
-    {Py_sq_length, filter_len},
-    {Py_nb_bool, filter_bool},
-    {Py_nb_or, filter_or},
-    {Py_nb_and, filter_and},
-    {Py_nb_inplace_or, filter_ior},
-    {Py_nb_inplace_and, filter_iand},
-    {0, NULL}};
+static PyType_Slot filter_slots[] = {{Py_tp_doc, (void *)(uintptr_t)filter_doc},
+                                     {Py_tp_new, filter_new},
+                                     {Py_tp_dealloc, py_handle_dealloc},
+                                     {Py_tp_repr, filter_repr},
+                                     {Py_tp_methods, filter_methods},
+                                     {Py_tp_getset, filter_properties},
+                                     {Py_tp_members, filter_members},
+                                     {Py_sq_contains, py_handle_contains},
+                                     {Py_sq_length, filter_len},
+                                     {Py_nb_bool, filter_bool},
+                                     {Py_nb_or, filter_or},
+                                     {Py_nb_and, filter_and},
+                                     {Py_nb_inplace_or, filter_ior},
+                                     {Py_nb_inplace_and, filter_iand},
+                                     {0, NULL}};
 
 static PyType_Spec filter_spec = {"libnay.Filter", sizeof(py_filter), 0,
                                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, filter_slots};

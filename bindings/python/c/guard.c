@@ -3,8 +3,8 @@
  *
  * The counts change only while both the GIL and the mutex are held, so either is enough to read
  * them: calls look with the GIL, and those that wait look with the mutex. After a fork the threads
- * of the parent are gone: batches that only read are forgotten, and a filter in whose memory one was
- * writing cannot be used in the child.
+ * of the parent are gone: batches that only read are forgotten, and a filter in whose memory one
+ * was writing cannot be used in the child.
  */
 #include "binding.h"
 

@@ -197,8 +197,8 @@ PyObject *py_handle_reduce(PyObject *object, PyObject *protocol) {
   PyObject *bytes = py_handle_encode(object, NULL);
   if (bytes != NULL && number >= 5) {
     PyObject *pickle = PyImport_ImportModule("pickle");
-    PyObject *buffer = pickle != NULL ? PyObject_CallMethod(pickle, "PickleBuffer", "O", bytes)
-                                      : NULL;
+    PyObject *buffer =
+        pickle != NULL ? PyObject_CallMethod(pickle, "PickleBuffer", "O", bytes) : NULL;
     Py_XDECREF(pickle);
     Py_DECREF(bytes);
     bytes = buffer;

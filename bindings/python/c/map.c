@@ -87,8 +87,7 @@ static int map_value(PyObject *object, PyObject *value, uint64_t *found) {
   py_key key;
   if (!py_key_of(&self->typing, value, &key)) return -1;
   bool waited = py_wait(self, false);
-  nay_status status =
-      waited ? nay_filter_get(self->filter, key.bytes, key.len, found) : NAY_EINVAL;
+  nay_status status = waited ? nay_filter_get(self->filter, key.bytes, key.len, found) : NAY_EINVAL;
   py_key_done(&key);
   if (!waited) return -1;
   if (status == NAY_OK) return 1;
@@ -116,8 +115,8 @@ static PyObject *map_get(PyObject *object, PyObject *args) {
 static PyObject *map_list(const py_batch *batch) {
   PyObject *list = PyList_New((Py_ssize_t)batch->nvalues);
   for (size_t i = 0; list != NULL && i < batch->nvalues; i++) {
-    PyObject *item = batch->answers[i] ? PyLong_FromUnsignedLongLong(batch->values[i])
-                                       : Py_NewRef(Py_None);
+    PyObject *item =
+        batch->answers[i] ? PyLong_FromUnsignedLongLong(batch->values[i]) : Py_NewRef(Py_None);
     if (item == NULL || PyList_SetItem(list, (Py_ssize_t)i, item) != 0) Py_CLEAR(list);
   }
   return list;
@@ -212,18 +211,17 @@ static PyObject *map_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   return NULL;
 }
 
-static PyType_Slot map_slots[] = {
-    {Py_tp_doc, (void *)(uintptr_t)map_doc},
-    {Py_tp_new, map_new},
-    {Py_tp_dealloc, py_handle_dealloc},
-    {Py_tp_repr, map_repr},
-    {Py_tp_methods, map_methods},
-    {Py_tp_getset, map_properties},
-    {Py_tp_members, map_members},
-    {Py_sq_contains, py_handle_contains},
-    {Py_mp_length, map_len},
-    {Py_mp_subscript, map_subscript},
-    {0, NULL}};
+static PyType_Slot map_slots[] = {{Py_tp_doc, (void *)(uintptr_t)map_doc},
+                                  {Py_tp_new, map_new},
+                                  {Py_tp_dealloc, py_handle_dealloc},
+                                  {Py_tp_repr, map_repr},
+                                  {Py_tp_methods, map_methods},
+                                  {Py_tp_getset, map_properties},
+                                  {Py_tp_members, map_members},
+                                  {Py_sq_contains, py_handle_contains},
+                                  {Py_mp_length, map_len},
+                                  {Py_mp_subscript, map_subscript},
+                                  {0, NULL}};
 
 static PyType_Spec map_spec = {"libnay.Map", sizeof(py_filter), 0,
                                Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, map_slots};

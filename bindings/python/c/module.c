@@ -39,7 +39,8 @@ static int module_exec(PyObject *module) {
   PyObject *kinds = module_kinds();
   int failed = kinds == NULL || PyModule_AddObjectRef(module, "KINDS", kinds) != 0;
   Py_XDECREF(kinds);
-  if (failed || PyModule_AddStringConstant(module, "LIBRARY_VERSION", nay_version()) != 0) return -1;
+  if (failed || PyModule_AddStringConstant(module, "LIBRARY_VERSION", nay_version()) != 0)
+    return -1;
   return py_errors_init(module) && py_filter_init(module) && py_map_init(module) ? 0 : -1;
 }
 
@@ -52,8 +53,15 @@ static PyMethodDef module_methods[] = {
 
 static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, module_exec}, {0, NULL}};
 
-static PyModuleDef module_def = {PyModuleDef_HEAD_INIT, "_libnay",    "The C part of libnay.", 0,
-                                 module_methods,        module_slots, NULL, NULL, NULL};
+static PyModuleDef module_def = {PyModuleDef_HEAD_INIT,
+                                 "_libnay",
+                                 "The C part of libnay.",
+                                 0,
+                                 module_methods,
+                                 module_slots,
+                                 NULL,
+                                 NULL,
+                                 NULL};
 
 PyMODINIT_FUNC PyInit__libnay(void);
 PyMODINIT_FUNC PyInit__libnay(void) { return PyModuleDef_Init(&module_def); }

@@ -13,7 +13,8 @@ typedef enum params_type {
   PARAMS_NULLS
 } params_type;
 
-#define PARAMS_FIELD(name, type) {#name, type, offsetof(nay_params, name), 0}
+#define PARAMS_FIELD(name, type) \
+  { #name, type, offsetof(nay_params, name), 0 }
 
 static const struct params_field {
   const char *name;

@@ -245,7 +245,8 @@ static bool raw_add_number(py_source *s, size_t i) {
   const py_raw *r = &s->at;
   uint64_t word = r->elem == PY_ELEM_BITS ? raw_bit(r->data, r->first + i)
                                           : raw_word(r, r->data + (Py_ssize_t)i * r->stride);
-  bool is_signed = r->elem == PY_ELEM_INT || r->elem == PY_ELEM_DATE || r->elem == PY_ELEM_TIMESTAMP;
+  bool is_signed =
+      r->elem == PY_ELEM_INT || r->elem == PY_ELEM_DATE || r->elem == PY_ELEM_TIMESTAMP;
   int64_t x = is_signed ? raw_int(r, word) : (int64_t)word;
   bool above = r->elem == PY_ELEM_UINT && x < 0; /* 2^63 and more */
   uint8_t key[8];

@@ -57,8 +57,8 @@ static bool source_unit(py_raw *r, const char *unit) {
   static const struct {
     const char *name;
     int64_t per_day;
-  } units[] = {{"D", 1}, {"h", 24}, {"m", 1440}, {"s", 86400}, {"ms", 86400000},
-               {"us", 86400000000}, {"ns", 86400000000000}};
+  } units[] = {{"D", 1},         {"h", 24},           {"m", 1440},           {"s", 86400},
+               {"ms", 86400000}, {"us", 86400000000}, {"ns", 86400000000000}};
   for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
     if (strcmp(unit, units[i].name) != 0) continue;
     r->elem = i == 0 ? PY_ELEM_DATE : PY_ELEM_TIMESTAMP;
@@ -202,8 +202,9 @@ bool py_source_use(py_source *s, const py_typing *typing) {
                  "key=\"%s\"",
                  has, has);
   } else {
-    PyErr_Format(PyExc_TypeError, "a column of type %s has no keys of a filter whose key type is %s",
-                 has, typing->name);
+    PyErr_Format(PyExc_TypeError,
+                 "a column of type %s has no keys of a filter whose key type is %s", has,
+                 typing->name);
   }
   return false;
 }
@@ -289,8 +290,7 @@ int py_source_more(py_source *s) { return s->stream != NULL ? py_arrow_more(s) :
 
 void py_source_raise(py_source *s) {
   if (s->is_null) {
-    PyErr_Format(PyExc_ValueError,
-                 "row %zu is null, and null has no key: %s", s->row, s->advice);
+    PyErr_Format(PyExc_ValueError, "row %zu is null, and null has no key: %s", s->row, s->advice);
   } else if (!s->raw) {
     PyErr_Restore(s->error[0], s->error[1], s->error[2]);
     s->error[0] = s->error[1] = s->error[2] = NULL;

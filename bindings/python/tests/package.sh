@@ -16,7 +16,7 @@ check() { # name command...
 mkdir "$tree/nay"
 (cd "$NAY_SOURCE" && git ls-files -z CMakeLists.txt LICENSE include src sst tools bindings/python | xargs -0 cp --parents -t "$tree/nay")
 cd "$tree/nay/bindings/python" || exit 1
-export PIP_NO_INDEX=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
+export CFLAGS=-O0 PIP_NO_INDEX=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
 "$python" -m venv --system-site-packages "$tree/env"
 smoke='import libnay, sys; f = libnay.Filter.build(range(9), kind="fuse"); assert 7 in f and f.decode(f.encode()).key == "int"
 assert libnay.__file__.startswith(sys.prefix), libnay.__file__'

@@ -56,7 +56,7 @@ def readme():
             examples(block[2], name, names)
         elif block[1] == "python":
             exec(compile(block[2], name, "exec"), names)
-        elif block[1] == "console":
+        elif block[1] == "shell":
             shell(block[2], name)
     return names
 

@@ -146,10 +146,22 @@ def test_a_description_of_another_program(tmp_path):
 
 
 def test_transformations():
-    try:
-        f = Filter(10, 1e-9, key="text,fold")
-    except ValueError:
-        pytest.skip("this library has no such transformation")
-    f.add("Straße")
-    assert "STRASSE" in f or "straße" in f
-    assert b"Stra\xc3\x9fe" in f and f.check_many(numpy.array(["Straße"])).all()
+    f = Filter(10, 1e-9, key="text,trim,ascii-lower")
+    f.add(" Ada\n")
+    assert "ADA" in f and b" ada" in f and "adb" not in f
+    assert f.check_many(numpy.array(["aDa", "x"])).tolist() == [True, False]
+    assert f.check_many(numpy.array([b"aDa", b"x"])).tolist() == [True, False]
+    assert f.check_many([" ada ", memoryview(b"ADA"), "x"]) == [True, True, False]
+    g = Filter.decode(f.encode())
+    assert g.key == "text,trim,ascii-lower" and "ADA" in g
+    numbers = Filter.build([" 7 "], 1e-9, key="int,trim")
+    assert "7" in numbers and 7 in numbers and " 0x7" in numbers
+    with pytest.raises(libnay.MismatchError):
+        f | Filter(10, 1e-9)
+
+
+def test_a_key_type_of_a_later_version():
+    file = bytearray(Filter(10, 1e-9, key="text,trim").encode())
+    with pytest.raises(ValueError):
+        Filter(10, key="text,soundex")
+    assert Filter.decode(file).key == "text,trim"
