@@ -2,9 +2,9 @@
  */
 #include "nay_pg.h"
 
+#include <common/base64.h>
 #include <libpq/pqformat.h>
 #include <utils/memutils.h>
-#include "common/base64.h"
 
 PG_MODULE_MAGIC;
 
