@@ -2,9 +2,9 @@
 #ifndef NAY_TEST_SST_CALLS_H
 #define NAY_TEST_SST_CALLS_H
 
+#include "nay_sst.h"
 #include "nay_sst_cache.h"
 #include "nay_sst_filters.h"
-#include "nay_sst.h"
 
 /* Each counter of a table. */
 static inline void table_counts(const nay_sst *t, nay_sst_counters *counters) {
