@@ -239,6 +239,7 @@ function seen() {
 
 async function start() {
   if (embedded) document.documentElement.dataset.embed = embedded;
+  else delete document.documentElement.dataset.embed;
   startTheme();
   document.querySelector('[data-skip]').addEventListener('click', (e) => {
     e.preventDefault();
