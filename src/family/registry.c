@@ -20,8 +20,8 @@ const nay_family *nay__family_find(nay_kind kind) {
   for (size_t i = 0; (family = nay__family_at(i)) != NULL; i++) {
     if (family->kind == kind) return family;
   }
-  for (i = 0; i < REGISTRY_NKEYED; i++) {
-    if (registry_keyed[i]->kind == kind) return registry_keyed[i];
+  for (size_t j = 0; j < REGISTRY_NKEYED; j++) {
+    if (registry_keyed[j]->kind == kind) return registry_keyed[j];
   }
   return NULL;
 }
@@ -64,9 +64,9 @@ nay_status nay_kind_parse(const char *name, nay_kind *kind) {
       return NAY_OK;
     }
   }
-  for (i = 0; i < REGISTRY_NKEYED; i++) {
-    if (strcmp(registry_keyed[i]->name, name) == 0) {
-      *kind = registry_keyed[i]->kind;
+  for (size_t j = 0; j < REGISTRY_NKEYED; j++) {
+    if (strcmp(registry_keyed[j]->name, name) == 0) {
+      *kind = registry_keyed[j]->kind;
       return NAY_OK;
     }
   }
