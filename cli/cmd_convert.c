@@ -111,7 +111,7 @@ static int convert_run(options *common) {
   const nay_format *from = nay_filter_format(f);
   nay_stats s = {.size = sizeof s};
   nay_filter_stats(f, &s);
-  if (o->keys.files.n > 0 || o->keys.type_given) described_filter(&o->keys, in, f);
+  if (o->keys.files.n > 0 || described_is_given(&o->keys)) described_filter(&o->keys, in, f);
   if (o->keys.files.n == 0 && convert_bytes(o->to, f, out)) {
     promise p = promise_judge(f, 0);
     convert_note(f, NULL, o->to);

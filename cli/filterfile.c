@@ -78,7 +78,7 @@ static void filter_unrecognised(filter_file *file, const char *path) {
 
 /* A table of LevelDB or RocksDB has its magic number at its end. */
 static bool filter_is_table(const char *path, const file_bytes *b, bool whole) {
-  if (whole) return nay_table_filters_recognise(b->at, b->len);
+  if (whole) return nay_sst_filters_recognise(b->at, b->len);
   table_file table = tablefile_try(path, NULL);
   bool is_table = table.is_table;
   if (is_table) tablefile_close(&table);

@@ -224,8 +224,8 @@ static nay_status iter_seek_range(nay_sst_iter *it, const uint8_t *from, size_t 
   return iter_seek(it, from, len);
 }
 
-nay_status nay_sst_iter_range(nay_sst_iter *it, const void *from, size_t from_len, const void *to,
-                              size_t to_len) {
+nay_status nay_sst_iter_seek_range(nay_sst_iter *it, const void *from, size_t from_len,
+                                   const void *to, size_t to_len) {
   if ((from == NULL && from_len != 0) || (to == NULL && to_len != 0)) return iter_bad_argument(it);
   NAY_TRY(iter_set_end(it, to != NULL, to, to_len));
   if (from == NULL)
@@ -233,7 +233,7 @@ nay_status nay_sst_iter_range(nay_sst_iter *it, const void *from, size_t from_le
   return iter_seek_range(it, from_len != 0 ? from : (const void *)"", from_len);
 }
 
-nay_status nay_sst_iter_prefix(nay_sst_iter *it, const void *prefix, size_t len) {
+nay_status nay_sst_iter_seek_prefix(nay_sst_iter *it, const void *prefix, size_t len) {
   if (prefix == NULL && len != 0) return iter_bad_argument(it);
   if (it->table->order.user != NULL) {
     const char *what = "a prefix scan needs the bytewise comparator";

@@ -123,7 +123,7 @@ static nay_status open_comparator(nay_sst *t, const nay_properties *p, nay_diag 
     return NAY_OK;
   t->own_comparator.size = sizeof t->own_comparator;
   if (t->order.user == NULL && (t->options.flags & NAY_SST_STORED_COMPARATOR) != 0 &&
-      nay_sst_comparator_named(stored, &t->own_comparator) == NAY_OK) {
+      nay_sst_comparator_find(stored, &t->own_comparator) == NAY_OK) {
     t->order.user = &t->own_comparator;
     return NAY_OK;
   }

@@ -4,7 +4,7 @@
  *
  *   tables_again tests/golden/leveldb-tables copy.ldb
  */
-#include <nay_sst.h>
+#include <nay_sst_iter.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ static nay_status again_copy(const nay_sst *t, const char *path, const nay_polic
   nay_sst_info info = {.size = sizeof info};
   nay_sst_iter *it;
   nay_sst_writer *w;
-  nay_sst_describe(t, &info);
+  nay_sst_stats(t, &info);
   nay_sst_write_options how = {.size = sizeof how,
                                .keys = info.keys,
                                .block_bytes = block_bytes,

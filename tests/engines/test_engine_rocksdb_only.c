@@ -9,7 +9,7 @@
 #include <rocksdb/c.h>
 
 #include "nay_sst_cache.h"
-#include "nay_sst_scan.h"
+#include "nay_sst_iter.h"
 #include "support/directory.h"
 #include "support/test.h"
 
@@ -322,19 +322,19 @@ static void single_deletions(void **unused) {
   store_flush(&s);
   for (int i = 0; table_path(&s, i, path); i++) {
     nay_sst *t;
-    nay_lookup *l;
-    nay_merge *m;
+    nay_sst_lookup *l;
+    nay_sst_scan *m;
     nay_sst_value v = {.size = sizeof v};
     assert_ok(nay_sst_open(path, NULL, NULL, NULL, &t));
-    assert_ok(nay_lookup_new((const nay_sst *const[]){t}, 1, NULL, &l));
-    assert_ok(nay_merge_new(l, NULL, NULL, NULL, &m));
-    nay_status status = nay_sst_get(t, key, len, NULL, &v), walk = nay_merge_first(m);
-    while (walk == NAY_OK) walk = nay_merge_next(m);
+    assert_ok(nay_sst_lookup_new_tables((const nay_sst *const[]){t}, 1, NULL, &l));
+    assert_ok(nay_sst_scan_new(l, NULL, NULL, NULL, &m));
+    nay_status status = nay_sst_get(t, key, len, NULL, &v), walk = nay_sst_scan_first(m);
+    while (walk == NAY_OK) walk = nay_sst_scan_next(m);
     assert_status(walk, status == NAY_OK ? NAY_ENOENT : NAY_ENOTSUP);
     nrefused += status == NAY_ENOTSUP;
     nay_sst_value_free(&v);
-    nay_merge_free(m);
-    nay_lookup_free(l);
+    nay_sst_scan_free(m);
+    nay_sst_lookup_free(l);
     nay_sst_free(t);
   }
   assert_int_equal(nrefused, 1);

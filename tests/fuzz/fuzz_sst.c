@@ -4,7 +4,7 @@
  * the keys that it meets, must end as those over the bytes do.
  */
 #include "nay_sst_cache.h"
-#include "nay_sst_io.h"
+#include "nay_sst_iter.h"
 #include "support/sst_seal.h"
 
 #define MAX_STEPS 2000u

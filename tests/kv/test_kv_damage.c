@@ -299,7 +299,7 @@ static void check_or_error(const model *m, kv *db, const char *name, size_t *err
   kv_iter it;
   nay_status status = iter_new(db, 0, NULL, NULL, &it);
   bool opened = status == NAY_OK || status == NAY_ENOENT;
-  for (; status == NAY_OK; status = nay_merge_next(it.merge)) n++;
+  for (; status == NAY_OK; status = nay_sst_scan_next(it.merge)) n++;
   if (status == NAY_ENOENT) assert_int_equal(n, want);
   if (status != NAY_ENOENT) ++*errors;
   if (opened) kv_iter_free(&it);

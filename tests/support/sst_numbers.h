@@ -36,7 +36,7 @@ static inline nay_sst_counters counters_of(const nay_sst *t) {
 
 static inline nay_sst_info info_of(const nay_sst *t) {
   nay_sst_info info = {.size = sizeof info};
-  nay_sst_describe(t, &info);
+  nay_sst_stats(t, &info);
   return info;
 }
 

@@ -7,7 +7,7 @@
 
 #include <sys/stat.h>
 
-#include "nay_sst.h"
+#include "nay_sst_iter.h"
 #include "support/temp.h"
 #include "support/test.h"
 

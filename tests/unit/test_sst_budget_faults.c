@@ -51,7 +51,7 @@ static void fault_walk(const nay_sst *t) {
 
 static void fault_rest(const nay_sst *t) {
   nay_diag diag = {.what = NULL};
-  nay_lookup *l;
+  nay_sst_lookup *l;
   char text[4][32];
   const void *keys[4];
   size_t lens[4];
@@ -60,20 +60,20 @@ static void fault_rest(const nay_sst *t) {
   uint64_t offset;
   nay_status status = nay_sst_approximate_offset(t, "key00000070", 11, &diag, &offset);
   assert_true(status == NAY_OK || excused(status, &diag));
-  assert_ok(nay_lookup_new(&t, 1, NULL, &l));
+  assert_ok(nay_sst_lookup_new_tables(&t, 1, NULL, &l));
   for (unsigned i = 0; i < 4; i++) {
     lens[i] = number_key(i * 41, text[i]);
     keys[i] = text[i];
     values[i] = (nay_sst_value){.size = sizeof values[i]};
   }
-  status =
-      nay_lookup_get_many(l, keys, lens, 4, NAY_SST_MAX_SEQUENCE, &diag, values, statuses, NULL);
+  status = nay_sst_lookup_get_many(l, keys, lens, 4, NAY_SST_MAX_SEQUENCE, &diag, values, statuses,
+                                   NULL);
   assert_true(status == NAY_OK || excused(status, &diag));
   for (unsigned i = 0; status == NAY_OK && i < 4; i++) {
     assert_status(statuses[i], i % 2 == 0 ? NAY_OK : NAY_ENOENT);
   }
   for (unsigned i = 0; i < 4; i++) nay_sst_value_free(&values[i]);
-  nay_lookup_free(l);
+  nay_sst_lookup_free(l);
 }
 
 /* Whether the fault was behind the last call. */

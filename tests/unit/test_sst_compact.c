@@ -132,19 +132,19 @@ static void deletions_above_older_tables_stay(void **state) {
       path, &(nay_sst_read_options){sizeof(nay_sst_read_options), .keys = NAY_SST_KEYS_INTERNAL});
   const nay_sst *stack[1 + N_TABLES / 2] = {upper};
   for (unsigned i = 0; i < N_TABLES / 2; i++) stack[1 + i] = t.at[N_TABLES / 2 + i];
-  nay_lookup *lookup;
-  assert_ok(nay_lookup_new(stack, 1 + N_TABLES / 2, NULL, &lookup));
+  nay_sst_lookup *lookup;
+  assert_ok(nay_sst_lookup_new_tables(stack, 1 + N_TABLES / 2, NULL, &lookup));
   for (unsigned user = 0; user < N_USERS; user++) {
     char key[32];
     nay_sst_value v = {.size = sizeof v};
     unsigned s = history_at(&h, user, N_WRITES);
-    nay_status status = nay_lookup_get(lookup, key, number_key(user, key), NULL, &v, NULL);
+    nay_status status = nay_sst_lookup_get(lookup, key, number_key(user, key), NULL, &v, NULL);
     assert_status(status, s == 0 || h.deleted[s] ? NAY_ENOENT : NAY_OK);
     hidden += s != 0 && h.deleted[s] && history_at(&h, user, N_WRITES / 2) != 0;
     nay_sst_value_free(&v);
   }
   assert_true(hidden > 10); /* there was something to hide */
-  nay_lookup_free(lookup);
+  nay_sst_lookup_free(lookup);
   nay_sst_free(upper);
   unlink(path);
   tables_close(&t);
@@ -308,10 +308,10 @@ static void empty_tables_are_tables(void **state) {
   nay_sst_writer *w;
   nay_sst_write_options how = {sizeof how, .keys = NAY_SST_KEYS_INTERNAL};
   assert_ok(nay_sst_writer_new(temp_path(path, "gone.ldb"), &how, NULL, NULL, &w));
-  assert_ok(nay_sst_writer_add_version(w,
-                                       &(nay_sst_version){sizeof(nay_sst_version), .key = "x",
-                                                          .len = 1, .sequence = 9, .deleted = true},
-                                       "", 0));
+  assert_ok(nay_sst_writer_add_entry(
+      w,
+      &(nay_sst_entry){sizeof(nay_sst_entry), .key = "x", .len = 1, .sequence = 9, .deleted = true},
+      "", 0));
   assert_ok(nay_sst_writer_finish(w, NULL));
   nay_sst_writer_free(w);
   nay_sst *t = open_table(path, NULL);

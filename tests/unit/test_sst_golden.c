@@ -56,7 +56,7 @@ static nay_sst *open_golden(const golden_table *g, const nay_policy *const *poli
 
 static void check_info(const golden_table *g, const nay_sst *t) {
   nay_sst_info info = {.size = sizeof info};
-  nay_sst_describe(t, &info);
+  nay_sst_stats(t, &info);
   if (g->n != 0) {
     assert_int_equal(info.keys, g->internal ? NAY_SST_KEYS_INTERNAL : NAY_SST_KEYS_PLAIN);
     assert_int_equal(info.codec, g->snappy && g->n > 2);

@@ -8,8 +8,8 @@
 #include <errno.h>
 #include <fcntl.h>
 
+#include "nay_sst.h"
 #include "nay_sst_cache.h"
-#include "nay_sst_stats.h"
 #include "support/sst_numbers.h"
 
 #define N_KEYS 400u
@@ -139,8 +139,8 @@ static bool read_with_fault(const char *path, uint32_t flags, size_t budget, lon
     assert_non_null(diag.what);
   }
   plan.armed = false;
-  nay_sst_cache_stats s = {.size = sizeof s};
-  assert_ok(nay_sst_cache_describe(cache, &s));
+  nay_sst_cache_info s = {.size = sizeof s};
+  assert_ok(nay_sst_cache_stats(cache, &s));
   assert_int_equal(s.filter.held, 0);
   nay_sst_cache_free(cache);
   return plan.calls <= at;

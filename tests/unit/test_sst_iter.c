@@ -93,8 +93,8 @@ static void oldest_version_first(void **unused) {
   const char *keys[] = {"b", "d"};
   for (int k = 0; k < 2; k++) {
     for (uint64_t sequence = 6; sequence-- > 0;) {
-      nay_sst_version v = {sizeof v, keys[k], 1, sequence, sequence % 2 == 0, false};
-      assert_ok(nay_sst_writer_add_version(w, &v, "", 0));
+      nay_sst_entry v = {sizeof v, keys[k], 1, sequence, sequence % 2 == 0, false};
+      assert_ok(nay_sst_writer_add_entry(w, &v, "", 0));
     }
   }
   assert_ok(nay_sst_writer_finish(w, NULL));
@@ -108,7 +108,7 @@ static void oldest_version_first(void **unused) {
   for (int i = 0; i < 4; i++) {
     nay_status status = nay_sst_iter_seek_for_prev(it, from[i], 1);
     for (uint64_t sequence = 0; sequence < 6; sequence++, status = nay_sst_iter_prev(it)) {
-      nay_sst_version v = {.size = sizeof v};
+      nay_sst_entry v = {.size = sizeof v};
       size_t len;
       assert_ok(status);
       const void *key = nay_sst_iter_key(it, &len);

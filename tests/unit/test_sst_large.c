@@ -42,12 +42,12 @@ static void a_large_value(void **unused) {
   unlink(again);
 }
 
-static nay_sst_compact_verdict swell(void *ctx, const nay_sst_version *version, const void *value,
+static nay_sst_compact_verdict swell(void *ctx, const nay_sst_entry *version, const void *value,
                                      size_t value_len, void *out, size_t room, size_t *len) {
   (void)version, (void)value, (void)value_len;
   *len = *(size_t *)ctx;
   if (room >= *len) memset(out, 7, *len);
-  return NAY_COMPACT_CHANGE;
+  return NAY_SST_COMPACT_CHANGE;
 }
 
 /* A callback's value may be as long as one that a writer takes, and no longer. */

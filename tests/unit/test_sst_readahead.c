@@ -1,7 +1,7 @@
 /* test_sst_readahead.c - walks with readahead: the same entries, fewer and larger reads, and no
  * more of them than the walk is long. */
 #include "nay_sst_cache.h"
-#include "nay_sst_stats.h"
+#include "nay_sst_iter.h"
 #include "support/flaky.h"
 #include "support/sst_numbers.h"
 #include "support/sst_own_io.h"
@@ -9,7 +9,7 @@
 #define N_KEYS 8000u
 
 typedef struct shape {
-  nay_sst_filter filter;
+  nay_sst_filter_layout filter;
   const nay_sst_codec *codec;
 } shape;
 
@@ -20,12 +20,12 @@ static nay_sst_memory *table_of(const shape *s) {
                                .block_bytes = 1000,
                                .partition_keys = 100};
   nay_sst_memory *memory;
-  nay_sst_sink sink = {.size = sizeof sink};
+  nay_sst_target sink = {.size = sizeof sink};
   nay_sst_writer *w;
   char key[32], value[32];
   assert_ok(nay_sst_memory_new(NULL, &memory));
-  assert_ok(nay_sst_memory_sink(memory, &sink));
-  assert_ok(nay_sst_writer_new_sink(&sink, &how, NULL, NULL, &w));
+  assert_ok(nay_sst_memory_target(memory, &sink));
+  assert_ok(nay_sst_writer_new_target(&sink, &how, NULL, NULL, &w));
   for (unsigned i = 0; i < N_KEYS; i++) {
     int len = snprintf(value, sizeof value, "value %u", 2 * i);
     assert_ok(nay_sst_writer_add(w, key, number_key(2 * i, key), value, (size_t)len));
@@ -234,12 +234,12 @@ static void paths_have_readahead(void **flags) {
 static nay_sst_memory *even_blocks(void) {
   nay_sst_write_options how = {.size = sizeof how, .block_bytes = 1000, .restart_interval = 1};
   nay_sst_memory *memory;
-  nay_sst_sink sink = {.size = sizeof sink};
+  nay_sst_target sink = {.size = sizeof sink};
   nay_sst_writer *w;
   char key[32];
   assert_ok(nay_sst_memory_new(NULL, &memory));
-  assert_ok(nay_sst_memory_sink(memory, &sink));
-  assert_ok(nay_sst_writer_new_sink(&sink, &how, NULL, NULL, &w));
+  assert_ok(nay_sst_memory_target(memory, &sink));
+  assert_ok(nay_sst_writer_new_target(&sink, &how, NULL, NULL, &w));
   for (unsigned i = 0; i < N_KEYS; i++) {
     assert_ok(nay_sst_writer_add(w, key, number_key(i, key), "value", 5));
   }
