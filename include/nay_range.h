@@ -38,6 +38,10 @@
  * lie between two shorter ones. Keys of your own form: write prefix and big-endian number, for adds
  * and ranges.
  *
+ * MERGING. Filters of one number of locations, seed and form of keys merge: give their builders the
+ * number of keys of the union as nkeys, which builders of range filters take as the least number to
+ * plan for. nay_filter_shrink drops the lowest bits of all numbers.
+ *
  * PARAMS. fpr and range_length, or bits_per_key or nbytes and range_length; the hash with its seed
  * or key; threads, spill_dir, NAY_STORE_KEY, NAY_SMALL_PAGES, NAY_LOW_MEMORY; all else is 0. A
  * filter whose keys are all within one block, without prefixes, is exact: no false positive, for

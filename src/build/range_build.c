@@ -382,6 +382,7 @@ static nay_status rbuild_run(rbuild_job *j, nay_diag *diag, nay_filter **filter)
   }
   NAY_TRY(rbuild_reserve(j, most));
   NAY_TRY(rbuild_count(j, &n));
+  n = nay__max_u64(n, b->params.nkeys); /* of the union that filters of these params merge into */
   NAY_TRY(nay__range_shape(&b->params, n, diag, &shape));
   rbuild_head(j, &shape);
   NAY_TRY(rbuild_place(j));

@@ -265,6 +265,8 @@ typedef struct nay_family_algebra {
   /* shrinking without the keys: the shape of f in at most nbytes, and the payload of that shape */
   nay_status (*shrunk_shape)(const nay_filter *f, uint64_t nbytes, nay_shape *);
   void (*shrink)(const nay_filter *src, const nay_shape *, uint8_t *dst);
+  /* instead of both: in place; NAY_EINVAL: the family cannot be so small */
+  nay_status (*shrink_to)(nay_filter *, uint64_t nbytes);
 } nay_family_algebra;
 
 /* ---- order: keys, not hashes ---- */

@@ -29,7 +29,6 @@
 #include "family/range.h"
 
 #include "family/explain.h"
-#include "family/regrow.h"
 #include "math/elementary.h"
 #include "math/plan.h"
 
@@ -282,9 +281,12 @@ static nay_status range_check(const nay_shape *shape, const uint8_t *payload, si
   return range_check_counts(&v, diag);
 }
 
-/* Numbers that a range of `length` covers in cells of 2^shift, on average. */
-static double range_cells(double length, uint32_t shift) {
-  return length - 1 + (double)((uint64_t)1 << shift);
+/* A range of l numbers meets (l - 1) / 2^shift + 1 cells of 2^shift numbers, on average. */
+double nay__range_rate(const nay_shape *shape, const nay_range_head *h) {
+  double length = (double)nay__range_length_of(shape->k);
+  double numbers = length - 1 + (double)((uint64_t)1 << h->shift);
+  double fpr = h->exact ? 0 : (double)h->nvalues * numbers / (double)shape->nunits;
+  return fpr < 1 ? fpr : 1;
 }
 
 static void range_census(const nay_filter *a, const nay_filter *b, uint64_t factor,
@@ -293,11 +295,9 @@ static void range_census(const nay_filter *a, const nay_filter *b, uint64_t fact
   (void)b, (void)factor; /* merging is a join, and there is no fold */
   range_open(a->bits.bytes, &v);
   uint64_t nbits = (uint64_t)a->nbytes * 8;
-  double length = (double)nay__range_length_of(a->shape.k);
-  double fpr = (double)v.head.nvalues * range_cells(length, v.head.shift) / (double)a->shape.nunits;
-  if (v.head.exact) fpr = 0;
   double keys = (double)v.head.nvalues + (double)v.head.nothers;
-  *census = (nay_census){nbits, nbits, {keys, 0, false}, fpr < 1 ? fpr : 1};
+  double fpr = nay__range_rate(&a->shape, &v.head);
+  *census = (nay_census){nbits, nbits, {keys, 0, false}, fpr};
 }
 
 static void range_describe(const nay_filter *f, nay_stats *stats) {
@@ -442,10 +442,13 @@ static nay_status range_test_key(const nay_filter *f, const void *key, size_t le
 
 static const nay_family_order range_order = {.test = range_test_key};
 
+static const nay_family_algebra range_algebra = {.join = nay__range_join,
+                                                 .shrink_to = nay__range_shrink};
+
 const nay_family nay__family_range = {
     .kind = NAY_RANGE,
     .name = "range",
-    .traits = NAY_CAN_RANGE,
+    .traits = NAY_CAN_RANGE | NAY_CAN_MERGE,
     .knobs = NAY_KNOB_RANGE,
     .self_sized = true,
     .plan = range_plan,
@@ -458,5 +461,6 @@ const nay_family nay__family_range = {
     .test = range_test,
     .explain = range_explain,
     .batch = &nay__batch_each,
+    .algebra = &range_algebra,
     .order = &range_order,
 };

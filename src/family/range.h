@@ -147,6 +147,16 @@ static inline nay_range_form nay__range_form_of(const nay_shape *shape) {
   return (nay_range_form){shape->extra & 0xff, (uint8_t)(shape->extra >> 8)};
 }
 
+/* nay__range_rate: the FPR of a range as long as the plan's, of the values that are there. */
+double nay__range_rate(const nay_shape *shape, const nay_range_head *head);
+
+/* ---- whole filters: range_algebra.c ---- */
+
+nay_status nay__range_join(nay_filter *dst, const nay_filter *src, double max_fpr);
+
+/* nay__range_shrink: NAY_EINVAL: no number of bits to drop makes it that small. */
+nay_status nay__range_shrink(nay_filter *f, uint64_t nbytes);
+
 /* ---- questions ---- */
 
 /* nay__range_ask: [lo, hi] of keys as bytes; nay_filter_may_contain_range says which. */

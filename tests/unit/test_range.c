@@ -343,6 +343,64 @@ static void same_bytes(void **state) {
   nay_filter_free(g);
 }
 
+/* Filters that merge answer as one of all keys; exact ones, empty ones, one exact and one not. */
+static void merges(void **state) {
+  (void)state;
+  uint64_t rng = 21, keys[600];
+  for (unsigned round = 0; round < 300; round++) {
+    size_t n = (size_t)(test_random(&rng) % 300), m = (size_t)(test_random(&rng) % 300);
+    nay_params p = {sizeof p,    .kind = NAY_RANGE,  .nkeys = 600,
+                    .fpr = 0.01, .range_length = 20, .seed = round};
+    for (size_t i = 0; i < n + m; i++) {
+      unsigned wide = i < n ? round % 3 == 0 : round % 2 == 0;
+      keys[i] = test_random(&rng) >> (wide ? 0 : 46);
+    }
+    nay_filter *a = build(&p, keys, n), *b = build(&p, keys + n, m), *all = build(&p, keys, n + m);
+    nay_diag diag = {.what = NULL};
+    size_t before = a->nbytes;
+    nay_status status = nay_filter_merge(a, b, 1e-9, &diag);
+    if (status == NAY_EFULL) {
+      assert_int_equal(a->nbytes, before);
+      status = nay_filter_merge(a, b, 1, &diag);
+    }
+    assert_int_equal(status, NAY_OK);
+    assert_int_equal(a->nbytes, all->nbytes);
+    assert_memory_equal(a->bits.bytes, all->bits.bytes, a->nbytes);
+    nay_filter_free(a);
+    nay_filter_free(b);
+    nay_filter_free(all);
+  }
+}
+
+static void shrinks(void **state) {
+  (void)state;
+  uint64_t rng = 23, keys[3000];
+  for (unsigned round = 0; round < 60; round++) {
+    size_t n = 1 + (size_t)(test_random(&rng) % 3000);
+    nay_params p = {sizeof p, .kind = NAY_RANGE, .fpr = 0.01, .range_length = 1000, .seed = round};
+    for (size_t i = 0; i < n; i++) keys[i] = test_random(&rng) >> (round % 4 == 0 ? 44 : 0);
+    nay_filter *f = build(&p, keys, n);
+    for (unsigned step = 0; step < 12; step++) {
+      size_t want = f->nbytes - f->nbytes / 20, had = f->nbytes;
+      nay_diag diag = {.what = NULL};
+      nay_status status = nay_filter_shrink(f, want, &diag);
+      if (status != NAY_OK) {
+        assert_int_equal(status, NAY_EINVAL);
+        assert_int_equal(f->nbytes, had);
+        break;
+      }
+      assert_true(f->nbytes <= want);
+      assert_int_equal(f->family->check(&f->shape, f->bits.bytes, f->nbytes, &diag), NAY_OK);
+      for (size_t i = 0; i < n; i++) {
+        uint64_t below = test_random(&rng) % 1000, above = test_random(&rng) % 1000;
+        uint64_t a = keys[i] < below ? 0 : keys[i] - below;
+        assert_true(ask(f, a, keys[i] > UINT64_MAX - above ? UINT64_MAX : keys[i] + above));
+      }
+    }
+    nay_filter_free(f);
+  }
+}
+
 static void every_count(void **state) {
   (void)state;
   uint64_t keys[2000], rng = 11;
@@ -385,8 +443,9 @@ static void refusals(void **state) {
 
 int main(void) {
   const test_case tests[] = {
-      TEST(every_range_of_8_bits), TEST(borders),    TEST(rates),       TEST(decimal_keys),
-      TEST(bytes_in_order),        TEST(same_bytes), TEST(every_count), TEST(refusals),
+      TEST(every_range_of_8_bits), TEST(borders),    TEST(rates),  TEST(decimal_keys),
+      TEST(bytes_in_order),        TEST(same_bytes), TEST(merges), TEST(shrinks),
+      TEST(every_count),           TEST(refusals),
   };
   return run_all(tests);
 }
