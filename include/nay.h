@@ -212,8 +212,8 @@ typedef struct nay_params {
   uint32_t check_bits; /* 0: a key outside the set gets an arbitrary value; else it is absent, with
                           an error rate of 2^-check_bits. value_bits + check_bits <= 64 */
   /* range filters */
-  uint64_t range_length;    /* how many numbers the longest range has for which the FPR is planned */
-  uint32_t range_keys;      /* how keys end in numbers: nay_range_keys of nay_range.h */
+  uint64_t range_length; /* how many numbers the longest range has for which the FPR is planned */
+  uint32_t range_keys;   /* how keys end in numbers: nay_range_keys of nay_range.h */
   uint32_t range_delimiter; /* the byte that prefixes of keys end in; 0: any, or no prefix */
 } nay_params;
 

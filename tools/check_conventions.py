@@ -15,9 +15,9 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # the headers of libnay; those of tables have conventions of their own
-HEADERS = ["nay.h", "nay_advanced.h", "nay_map.h", "nay_key.h", "nay_format.h", "nay_column.h", "nay_policy.h",
+HEADERS = ["nay.h", "nay_advanced.h", "nay_map.h", "nay_key.h", "nay_format.h", "nay_column.h", "nay_range.h", "nay_policy.h",
            "nay_file.h", "nay_explain.h", "nay_inline.h"]
-MOST = 110
+MOST = 110  # stable ones; ten more may be experimental
 # nay_inline_*: the size is a parameter of nay_filter_inline
 SIZELESS = {"nay_hash", "nay_probe", "nay_diag", "nay_allocator", "nay_inline_blocked", "nay_inline_fuse", "nay_inline_slots"}
 # declared in nay_explain.h, which is of filters, until tables have a header for it

@@ -3,19 +3,15 @@
 
 static bool rkeys_digits(const uint8_t *key, size_t len, nay_range_key_parts *parts) {
   size_t at = len;
-  uint64_t number = 0, scale = 1;
-  bool fits = true;
-  for (; at > 0 && key[at - 1] >= '0' && key[at - 1] <= '9'; at--) {
-    uint64_t digit = key[at - 1] - (uint64_t)'0';
-    if (digit != 0) {
-      fits = fits && scale != 0 && digit <= UINT64_MAX / scale;
-      if (fits && UINT64_MAX - number < digit * scale) fits = false;
-      if (fits) number += digit * scale;
-    }
-    scale = scale > UINT64_MAX / 10 ? 0 : scale * 10;
+  uint64_t number = 0;
+  while (at > 0 && key[at - 1] >= '0' && key[at - 1] <= '9') at--;
+  for (size_t i = at; i < len; i++) {
+    uint64_t digit = key[i] - (uint64_t)'0';
+    if (number > (UINT64_MAX - digit) / 10) return false;
+    number = number * 10 + digit;
   }
   *parts = (nay_range_key_parts){at, number};
-  return at != len && fits;
+  return at != len;
 }
 
 static uint64_t rkeys_big_endian(const uint8_t *p, unsigned n) {
