@@ -32,6 +32,7 @@ typedef struct filter_options {
   const nay_format *format;
   const char *table_format; /* --format, of a table; NULL: by its magic number */
   const char *secret;
+  bool guesses; /* no option: a layout that is only likely is taken */
 } filter_options;
 enum {
   FILTER_FORMAT = 1,      /* --format */
