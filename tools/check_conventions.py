@@ -7,7 +7,7 @@
     ctx                      a callback that takes a `void *ctx` takes it first
     flags                    parameters and fields named flags are uint32_t
     describe                 statistics are `nay_x_stats`: no call is named describe
-    number                   libnay has at most MOST functions
+    number                   libnay has at most MOST functions, and at most MOST_STABLE stable ones
 """
 import pathlib
 import re
@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 # the headers of libnay; those of tables have conventions of their own
 HEADERS = ["nay.h", "nay_advanced.h", "nay_map.h", "nay_key.h", "nay_format.h", "nay_column.h", "nay_range.h", "nay_policy.h",
            "nay_file.h", "nay_explain.h", "nay_inline.h"]
-MOST = 110  # stable ones; ten more may be experimental
+MOST_STABLE, MOST = 110, 120
 # nay_inline_*: the size is a parameter of nay_filter_inline
 SIZELESS = {"nay_hash", "nay_probe", "nay_diag", "nay_allocator", "nay_inline_blocked", "nay_inline_fuse", "nay_inline_slots"}
 # declared in nay_explain.h, which is of filters, until tables have a header for it
@@ -71,6 +71,10 @@ def main():
         functions |= {m[2] for m in FUNCTION.finditer(without_comments(text))} - OF_TABLES
     if len(functions) < MOST // 2:
         wrong.append(f"only {len(functions)} functions were found: the headers cannot be read")
+    stable = {m[2] for name in HEADERS if (text := (ROOT / "include" / name).read_text()).startswith("/* Stable")
+              for m in FUNCTION.finditer(without_comments(text))}
+    if len(stable) > MOST_STABLE:
+        wrong.append(f"libnay has {len(stable)} stable functions, more than {MOST_STABLE}")
     if len(functions) > MOST:
         wrong.append(f"libnay has {len(functions)} functions, more than {MOST}")
     if sys.argv[1:] == ["--count"]:
