@@ -145,8 +145,9 @@ typedef struct nay_sql_wish {
   uint64_t nkeys;
   double fpr;
   nay_kind kind;
-  size_t max_memory; /* of hashes: NAY_EFULL beyond; 0: no limit */
-  size_t max_file;   /* of the native file: NAY_EFULL beyond; 0: no limit */
+  size_t max_memory;  /* of hashes: NAY_EFULL beyond; 0: no limit */
+  size_t max_file;    /* of the native file: NAY_EFULL beyond; 0: no limit */
+  const char *memory; /* what the engine calls max_memory, for hints; may be NULL */
 } nay_sql_wish;
 
 /* nay_sql_wish_read: checks the arguments of SQL. nkeys is NULL when there is none; kind may be

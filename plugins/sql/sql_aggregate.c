@@ -4,6 +4,7 @@
  * of distinct hashes, 8 bytes each in a hash table, from which the filter is built at the end, as
  * nay_builder does: its bytes do not depend on the order of the rows.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -167,16 +168,22 @@ static size_t agg_slot(const uint64_t *slots, size_t nslots, uint64_t hash) {
   return i;
 }
 
+static nay_status agg_too_many(const nay_sql_agg *agg, size_t nbytes, nay_sql_error *error) {
+  nay_sql_fail(error, NAY_EFULL, NULL, "%zu distinct keys need %zu kB, and %zu kB are allowed",
+               agg->ndistinct, nbytes / 1024, agg->wish.max_memory / 1024);
+  snprintf(error->hint, sizeof error->hint,
+           "nay_agg(x, n, fpr) with kind bloom, blocked or counting needs no memory beside the "
+           "filter; or raise %s.",
+           agg->wish.memory != NULL ? agg->wish.memory : "the limit");
+  return NAY_EFULL;
+}
+
 static nay_status agg_grow(nay_sql_agg *agg, nay_sql_error *error) {
   size_t nslots = agg->nslots == 0 ? FIRST_SLOTS : agg->nslots * 2;
   if (nslots > SIZE_MAX / 16) return nay_sql_refuse(error, NAY_ENOMEM, NULL);
   size_t nbytes = nslots * sizeof *agg->slots;
   if (agg->wish.max_memory != 0 && nslots > FIRST_SLOTS && nbytes > agg->wish.max_memory)
-    return nay_sql_fail(error, NAY_EFULL,
-                        "nay_agg(x, n, fpr) with kind bloom, blocked or counting needs no memory "
-                        "beside the filter; or allow more.",
-                        "%zu distinct keys need %zu kB here, and %zu kB are allowed",
-                        agg->ndistinct, nbytes / 1024, agg->wish.max_memory / 1024);
+    return agg_too_many(agg, nbytes, error);
   uint64_t *slots = agg_alloc(&agg->allocator, nbytes);
   if (slots == NULL) return nay_sql_refuse(error, NAY_ENOMEM, NULL);
   memset(slots, 0, nbytes);
@@ -423,7 +430,8 @@ nay_status nay_sql_agg_decode(const void *bytes, size_t len, const nay_sql_wish 
   nay_sql_wish wish = {.nkeys = state_load(in + 8, 8),
                        .kind = (nay_kind)state_load(in + 24, 4),
                        .max_memory = limits->max_memory,
-                       .max_file = limits->max_file};
+                       .max_file = limits->max_file,
+                       .memory = limits->memory};
   uint64_t fpr = state_load(in + 16, 8);
   memcpy(&wish.fpr, &fpr, sizeof fpr);
   if (!(wish.fpr > 0 && wish.fpr < 1)) return state_bad(error);
