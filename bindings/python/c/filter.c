@@ -13,7 +13,9 @@ static PyObject *filter_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
   nay_diag diag = {0};
   PyObject *made = NULL;
   if (py_params_read(args, 0, positional, kwargs, NAY_AUTO, &params)) {
-    nay_status status = nay_filter_new(&params.params, NULL, &diag, &filter);
+    nay_status status = params.format != NULL
+                            ? nay_format_new(params.format, &params.params, NULL, &diag, &filter)
+                            : nay_filter_new(&params.params, NULL, &diag, &filter);
     if (status == NAY_ENOTSUP) {
       diag.what = "this kind is built from all of its keys: use Filter.build(keys, ...)";
     }
@@ -75,7 +77,10 @@ static PyObject *filter_build_from(PyTypeObject *type, py_params *params, PyObje
   if (!filter_choose_static(params, keys) || !py_source_use(source, &typing)) return NULL;
   nay_builder *builder = NULL;
   nay_diag diag = {0};
-  nay_status status = nay_builder_new(&params->params, NULL, &diag, &builder);
+  nay_status status =
+      params->format != NULL
+          ? nay_format_builder_new(params->format, &params->params, NULL, &diag, &builder)
+          : nay_builder_new(&params->params, NULL, &diag, &builder);
   if (status != NAY_OK) return py_raise(status, &diag, NULL);
   py_batch batch = {.apply = py_apply_build, .builder = builder};
   PyObject *made = py_batch_run(&batch, source) ? filter_finish(type, params, builder) : NULL;
@@ -466,9 +471,10 @@ static PyObject *filter_repr(PyObject *object) {
   if (self->filter == NULL) return PyUnicode_FromString("<libnay.Filter, closed>");
   if (!py_wait(self, false)) return NULL;
   const char *kind = nay_kind_name(nay_filter_kind(self->filter));
-  return PyUnicode_FromFormat("<libnay.Filter %s, keys are %s, %zu bytes>",
-                              kind != NULL ? kind : "of another system",
-                              nay_filter_key(self->filter), nay_filter_nbytes(self->filter));
+  return PyUnicode_FromFormat(
+      "<libnay.Filter %s, keys are %s, %zu bytes>",
+      kind != NULL ? kind : nay_format_name(nay_filter_format(self->filter)),
+      nay_filter_key(self->filter), nay_filter_nbytes(self->filter));
 }
 
 static PyObject *filter_explain(PyObject *object, PyObject *key) {
@@ -483,7 +489,7 @@ static PyMethodDef filter_methods[] = {
     {"build", PY_METHOD(filter_build), FILTER_CLASS_METHOD, filter_build_doc},
     {"open", py_handle_open, METH_CLASS | METH_O, handle_open_doc},
     {"mmap", PY_METHOD(py_handle_mmap), FILTER_CLASS_METHOD, handle_mmap_doc},
-    {"decode", py_handle_decode, METH_CLASS | METH_O, handle_decode_doc},
+    {"decode", PY_METHOD(py_handle_decode), FILTER_CLASS_METHOD, handle_decode_doc},
     {"empty", filter_empty, METH_NOARGS, filter_empty_doc},
     {"add", filter_add, METH_O, filter_add_doc},
     {"add_many", PY_METHOD(filter_add_many), METH_VARARGS | METH_KEYWORDS, filter_add_many_doc},
@@ -523,7 +529,11 @@ static PyMethodDef filter_methods[] = {
   { name, py_handle_property, NULL, doc, (void *)(intptr_t)(what) }
 
 static PyGetSetDef filter_properties[] = {
-    FILTER_PROPERTY("kind", PY_KIND, "Name of the kind, as \"blocked\"."),
+    FILTER_PROPERTY("kind", PY_KIND,
+                    "Name of the kind, as \"blocked\"; None in another system's layout."),
+    FILTER_PROPERTY("format", PY_FORMAT, "Layout of its bytes: \"nay\", or another system's."),
+    FILTER_PROPERTY("caveat", PY_CAVEAT,
+                    "What a user of this filter must know about its answers, or None."),
     {"key", py_handle_property, py_handle_set_key, handle_key_doc, (void *)(intptr_t)PY_KEY},
     {"meta", py_handle_property, py_handle_set_meta, handle_meta_doc, (void *)(intptr_t)PY_META},
     FILTER_PROPERTY("nbytes", PY_NBYTES, "Memory that the filter holds, in bytes."),

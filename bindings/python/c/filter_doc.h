@@ -60,6 +60,7 @@
   "foresee,\n"                                                                                     \
   "                and store_secret=True writes them into files\n"                                 \
   "  hash          \"xxh3\", \"siphash13\", or \"caller\": only add_hash and check_hash then\n"    \
+  "  format        the layout and hash of another system, as \"leveldb\" or \"redisbloom\"\n"      \
   "  fold          makes the size divisible by this\n"                                             \
   "  unique        counting, cuckoo: adding a key twice is adding it once\n"                       \
   "  tag_bits, max_nkeys    cuckoo: bits of a key; grows to hold so many\n"                        \
@@ -101,12 +102,14 @@
   "tells. Replace such a file, as save() does: shortening it kills the processes that have it " \
   "mapped."
 
-#define handle_decode_doc                                                                      \
-  "decode(data, /)\n"                                                                          \
-  "--\n"                                                                                       \
-  "\n"                                                                                         \
-  "The filter or map of bytes that encode() made, or any other program of nay. Every byte is " \
-  "checked."
+#define handle_decode_doc                                                                        \
+  "decode(data, /, format=None)\n"                                                               \
+  "--\n"                                                                                         \
+  "\n"                                                                                           \
+  "The filter or map of bytes that encode() made, or any other program of nay. Every byte is "   \
+  "checked.\n"                                                                                   \
+  "With format=\"leveldb\" and so on: the filter of another system, whose bytes encode() makes " \
+  "then."
 
 #define filter_empty_doc \
   "empty($self, /)\n"    \
