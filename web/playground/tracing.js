@@ -23,7 +23,7 @@ const EVENTS = {
   bloomBit: (e) => bitStep('', e.bit, e.bit, e.fresh),
   blockBit: (e, stage) =>
     bitStep(
-      `${e.level > 0 || stage.hasLevels ? `level ${e.level}, ` : ''}cache line ${e.block}, `,
+      `${e.level > 0 || stage.hasLevels ? `level ${e.level}, block` : 'cache line'} ${e.block}, `,
       e.bit,
       stage.unit(e.level, e.block) + e.bit,
       e.fresh,
@@ -39,7 +39,7 @@ const EVENTS = {
     };
   },
   levelOpened: (e) => ({
-    text: `The levels are full: level ${e.level} opens, ${count(e.nblocks)} cache lines for ${count(e.nkeys)} keys more`,
+    text: `The levels are full: another half of level ${e.level} opens, ${count(e.nblocks)} blocks for ${count(e.nkeys)} keys more`,
   }),
   windowBit: (e, stage) => {
     const bit = stage.unit(0, e.unit) + e.bit;
