@@ -99,9 +99,9 @@ static uint64_t store_scan(store *s, uint64_t *digest) {
     kv_iter it;
     nay_status status =
         kv_iter_new(s->nay, 0, (kv_slice){NULL, 0}, (kv_slice){NULL, 0}, &error, &it);
-    for (; status == NAY_OK; status = nay_merge_next(it.merge), n++) {
-      const uint8_t *key = nay_merge_key(it.merge, &len);
-      const uint8_t *value = nay_merge_value(it.merge, &value_len);
+    for (; status == NAY_OK; status = nay_sst_scan_next(it.merge), n++) {
+      const uint8_t *key = nay_sst_scan_key(it.merge, &len);
+      const uint8_t *value = nay_sst_scan_value(it.merge, &value_len);
       *digest += key[len - 1] + value[value_len - 1] + len + value_len;
     }
     check(s, status, &error);

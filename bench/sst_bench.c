@@ -8,7 +8,7 @@
  * iterator per get costs more. Ours always verifies checksums; LevelDB does on request,
  * and is measured both ways.
  */
-#include <nay_sst.h>
+#include <nay_sst_iter.h>
 #include <nay_sst_lookup.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,7 +82,8 @@ static size_t sst_get(const nay_sst *t, const char *keys, size_t n) {
   nay_sst_value v = {.size = sizeof v};
   size_t found = 0;
   for (size_t i = 0; i < n; i++) {
-    found += nay_sst_get(t, keys + i * BENCH_KEY_LEN, BENCH_KEY_LEN, NULL, &v) == NAY_OK;
+    found +=
+        nay_sst_get(t, keys + i * BENCH_KEY_LEN, BENCH_KEY_LEN, NAY_SST_NEWEST, NULL, &v) == NAY_OK;
   }
   nay_sst_value_free(&v);
   return found;
@@ -221,7 +222,7 @@ static void sst_beside_leveldb(const sst_options *o) {
 
 typedef struct sst_lsm {
   nay_sst *tables[SST_TABLES];
-  nay_lookup *lookup;
+  nay_sst_lookup *lookup;
   double us[2]; /* 90% absent, all absent */
   nay_sst_counters counters[2];
 } sst_lsm;
@@ -233,7 +234,10 @@ static void sst_lsm_open(sst_lsm *l, const sst_options *o, uint32_t flags) {
     nay_sst_read_options read = {sizeof read, .flags = flags};
     if (nay_sst_open(path, &read, NULL, NULL, &l->tables[i]) != NAY_OK) bench_die("%s", path);
   }
-  if (nay_lookup_new((const nay_sst *const *)l->tables, SST_TABLES, NULL, &l->lookup) != NAY_OK) {
+  if (nay_sst_lookup_new(
+          &(nay_sst_lookup_level){sizeof(nay_sst_lookup_level), (const nay_sst *const *)l->tables,
+                                  SST_TABLES, false},
+          1, NULL, NULL, NULL, &l->lookup) != NAY_OK) {
     bench_die("no memory");
   }
 }
@@ -242,16 +246,17 @@ static void sst_lsm_read(sst_lsm *l, const bench_keys *reads, size_t want, int w
   nay_sst_value v = {.size = sizeof v};
   nay_sst_counters before = {.size = sizeof before}, after = {.size = sizeof after};
   size_t found = 0;
-  nay_lookup_count(l->lookup, &before);
+  nay_sst_lookup_stats(l->lookup, &before);
   double start = bench_cpu();
   for (size_t i = 0; i < reads->n; i++) {
     const char *key = reads->strings + i * BENCH_KEY_LEN;
-    found += nay_lookup_get(l->lookup, key, BENCH_KEY_LEN, NULL, &v, NULL) == NAY_OK;
+    found +=
+        nay_sst_lookup_get(l->lookup, key, BENCH_KEY_LEN, NAY_SST_NEWEST, NULL, &v, NULL) == NAY_OK;
   }
   double us = (bench_cpu() - start) * 1e6 / (double)reads->n;
   sst_expect(found, want);
   if (l->us[which] == 0 || us < l->us[which]) l->us[which] = us;
-  nay_lookup_count(l->lookup, &after);
+  nay_sst_lookup_stats(l->lookup, &after);
   l->counters[which] = (nay_sst_counters){.size = sizeof(nay_sst_counters),
                                           .gets = after.gets - before.gets,
                                           .hashes = after.hashes - before.hashes,
@@ -279,7 +284,7 @@ static void sst_many_read(const sst_lsm *l, const bench_keys *reads, size_t want
   nay_sst_counters before = {.size = sizeof before}, after = {.size = sizeof after};
   size_t found = 0;
   for (size_t i = 0; i < batch; i++) values[i] = (nay_sst_value){.size = sizeof values[i]};
-  nay_lookup_count(l->lookup, &before);
+  nay_sst_lookup_stats(l->lookup, &before);
   double start = bench_cpu();
   for (size_t at = 0; at < reads->n; at += batch) {
     size_t n = reads->n - at < batch ? reads->n - at : batch;
@@ -287,8 +292,8 @@ static void sst_many_read(const sst_lsm *l, const bench_keys *reads, size_t want
       keys[i] = reads->strings + (at + i) * BENCH_KEY_LEN;
       lens[i] = BENCH_KEY_LEN;
     }
-    if (nay_lookup_get_many(l->lookup, keys, lens, n, NAY_SST_MAX_SEQUENCE, NULL, values, statuses,
-                            NULL) != NAY_OK) {
+    if (nay_sst_lookup_get_many(l->lookup, keys, lens, n, NAY_SST_MAX_SEQUENCE, NULL, values,
+                                statuses, NULL) != NAY_OK) {
       bench_die("a batch of gets failed");
     }
     for (size_t i = 0; i < n; i++) found += statuses[i] == NAY_OK;
@@ -296,7 +301,7 @@ static void sst_many_read(const sst_lsm *l, const bench_keys *reads, size_t want
   double us = (bench_cpu() - start) * 1e6 / (double)reads->n;
   sst_expect(found, want);
   if (*best == 0 || us < *best) *best = us;
-  nay_lookup_count(l->lookup, &after);
+  nay_sst_lookup_stats(l->lookup, &after);
   *blocks = (double)(after.block_reads - before.block_reads) / (double)reads->n;
   for (size_t i = 0; i < batch; i++) nay_sst_value_free(&values[i]);
 }
@@ -377,8 +382,8 @@ static void sst_hundred_tables(const sst_options *o) {
     nay_sst_free(none.tables[i]);
     nay_sst_free(filtered.tables[i]);
   }
-  nay_lookup_free(none.lookup);
-  nay_lookup_free(filtered.lookup);
+  nay_sst_lookup_free(none.lookup);
+  nay_sst_lookup_free(filtered.lookup);
   bench_keys_free(&mixed);
   bench_keys_free(&absent);
   bench_keys_free(&everything);

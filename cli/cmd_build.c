@@ -50,7 +50,10 @@ static int build_run(options *common) {
   nay_filter *f = make_filter(&o->common, &o->keys, o->filter.format, &p, paths, npaths, &nkeys);
   describe_filter(&o->keys, f);
   if (o->meta != NULL) {
-    if (o->filter.format != NULL) die(EXIT_TROUBLE, "--meta: only native files store notes");
+    const nay_format *format = nay_filter_format(f);
+    if ((nay_format_traits(format) & NAY_FORMAT_NOTE) == 0) {
+      die(EXIT_TROUBLE, "--meta: files of %s have no place for a note", nay_format_name(format));
+    }
     if (nay_filter_set_meta(f, o->meta, __builtin_strlen(o->meta)) != NAY_OK) {
       die(EXIT_TROUBLE, "cannot store --meta");
     }

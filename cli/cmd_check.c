@@ -35,10 +35,10 @@ typedef struct check {
 
 /* ---- probing ---- */
 
-static void check_table(const nay_table_filters *t, const key_batch *b, uint64_t *bitmap) {
+static void check_table(const nay_sst_filters *t, const key_batch *b, uint64_t *bitmap) {
   for (size_t w = 0; w < (b->n + 63) / 64; w++) bitmap[w] = 0;
   for (size_t i = 0; i < b->n; i++) {
-    bitmap[i / 64] |= (uint64_t)nay_table_filters_may_contain(t, b->keys[i], b->lens[i]) << i % 64;
+    bitmap[i / 64] |= (uint64_t)nay_sst_filters_may_contain(t, b->keys[i], b->lens[i]) << i % 64;
   }
 }
 
@@ -158,9 +158,9 @@ static void check_batch(check *c, key_stream *s, const key_batch *b) {
 
 /* What a filter or a table states of its keys. */
 static const char *check_states(const check *c, size_t f) {
-  nay_table_filters_info info = {.size = sizeof info};
+  nay_sst_filters_info info = {.size = sizeof info};
   if (c->filters[f] != NULL) return filter_states(c->filters[f]);
-  nay_table_filters_describe(c->tables[f].table, &info);
+  nay_sst_filters_stats(c->tables[f].table, &info);
   return info.key;
 }
 

@@ -93,12 +93,13 @@ static void convert_report(const convert_options *o, const nay_filter *f, const 
 static void convert_note(const nay_filter *from, nay_filter *made, const nay_format *to) {
   size_t len = 0;
   const void *note = nay_filter_meta(from, &len);
-  if (len == 0 || nay_filter_format(from) == to) {
+  if (len == 0 || (nay_format_traits(to) & NAY_FORMAT_NOTE) != 0) {
     if (len != 0 && made != NULL && nay_filter_set_meta(made, note, len) != NAY_OK)
       die(EXIT_TROUBLE, "cannot store the note of the filter");
     return;
   }
-  message("the note of the filter is not kept: only native files store notes");
+  message("the note of the filter is not kept: files of %s have no place for one",
+          nay_format_name(to));
 }
 
 static int convert_run(options *common) {
@@ -111,7 +112,7 @@ static int convert_run(options *common) {
   const nay_format *from = nay_filter_format(f);
   nay_stats s = {.size = sizeof s};
   nay_filter_stats(f, &s);
-  if (o->keys.files.n > 0 || o->keys.type_given) described_filter(&o->keys, in, f);
+  if (o->keys.files.n > 0 || described_is_given(&o->keys)) described_filter(&o->keys, in, f);
   if (o->keys.files.n == 0 && convert_bytes(o->to, f, out)) {
     promise p = promise_judge(f, 0);
     convert_note(f, NULL, o->to);
@@ -169,7 +170,7 @@ const command command_convert = {
         "so and exits with status 2. With --keys it rebuilds the filter from these keys alone in "
         "the other layout, sized for them at the old number of bits per key. A note (--meta of nay "
         "build) is kept "
-        "in native files, which alone have one, as is the type of the keys (--key): for any other "
+        "in native files, as is the type of the keys (--key): for any other "
         "layout a message names the option that the file needs from then on. The keys of --keys "
         "are read in the type that the old filter states.",
     .examples =

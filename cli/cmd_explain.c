@@ -86,7 +86,11 @@ static members *explain_members(const explain *e, const keys_options *keys) {
 /* Arguments are keys as they stand; how files are read is for those of --keys. */
 static int explain_with_members(explain *e) {
   const keys_options *keys = &e->o->keys;
-  keys_options questions = {.type = keys->type, .args = keys->args, .threads = keys->threads};
+  keys_options questions = {.type = keys->type,
+                            .trim = keys->trim,
+                            .ignore_case = keys->ignore_case,
+                            .args = keys->args,
+                            .threads = keys->threads};
   keys_options files = *keys;
   if (keys->args.n == 0) {
     die(EXIT_TROUBLE, "--keys: give the keys to explain as operands or with -e");
@@ -117,8 +121,8 @@ static int explain_run(options *common) {
   nay_filter *filter = NULL;
   if (o->filter.format == NULL) table = tablefile_open(path, o->filter.table_format);
   if (!table.is_table) filter = filterfile_open(&o->common, &o->filter, path);
-  nay_table_filters_info info = {.size = sizeof info};
-  if (filter == NULL) nay_table_filters_describe(table.table, &info);
+  nay_sst_filters_info info = {.size = sizeof info};
+  if (filter == NULL) nay_sst_filters_stats(table.table, &info);
   described_by(&o->keys, path, filter != NULL ? filter_states(filter) : info.key);
   explain e = {.o = o, .subject = {.filter = filter, .table = table.table}};
   promise p = {.fpr = 0};

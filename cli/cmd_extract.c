@@ -18,11 +18,11 @@ typedef struct extract_options {
   bool list;
 } extract_options;
 
-static const char *extract_format(const nay_table_filters_entry *f) {
+static const char *extract_format(const nay_sst_filters_entry *f) {
   return f->format != NULL ? nay_format_name(f->format) : "unknown";
 }
 
-static void extract_list_json(uint64_t i, const nay_table_filters_entry *f) {
+static void extract_list_json(uint64_t i, const nay_sst_filters_entry *f) {
   json_open(NULL, '{');
   json_count("filter", i);
   json_count("offset", f->offset);
@@ -34,9 +34,9 @@ static void extract_list_json(uint64_t i, const nay_table_filters_entry *f) {
   json_end();
 }
 
-static void extract_list(const nay_table_filters *t, bool as_json) {
-  nay_table_filters_entry f = {.size = sizeof f};
-  for (uint64_t i = 0; nay_table_filters_at(t, i, &f) == NAY_OK; i++) {
+static void extract_list(const nay_sst_filters *t, bool as_json) {
+  nay_sst_filters_entry f = {.size = sizeof f};
+  for (uint64_t i = 0; nay_sst_filters_at(t, i, &f) == NAY_OK; i++) {
     char key[200];
     if (as_json) {
       extract_list_json(i, &f);
@@ -61,7 +61,7 @@ static bool is_directory(const char *path) {
  * What the table states of its keys a native filter gets, as a file of its own; other layouts have
  * no place for it. A filter of prefixes does not have the keys. Returns the bytes written.
  */
-static uint64_t extract_save(const nay_table_filters_entry *f, const char *key, const char *path,
+static uint64_t extract_save(const nay_sst_filters_entry *f, const char *key, const char *path,
                              const extract_options *o) {
   bool described = key != NULL && !nay_key_description_same(key, "text") && !f->of_prefixes;
   outfile_may_write(path, o->output.force);
@@ -86,13 +86,13 @@ static uint64_t extract_save(const nay_table_filters_entry *f, const char *key, 
 }
 
 /* One file for each filter that has bytes: DIRECTORY/0007.rocksdb-bloom. */
-static uint64_t extract_all(const nay_table_filters *t, const char *key, const extract_options *o) {
-  nay_table_filters_entry f = {.size = sizeof f};
+static uint64_t extract_all(const nay_sst_filters *t, const char *key, const extract_options *o) {
+  nay_sst_filters_entry f = {.size = sizeof f};
   uint64_t written = 0;
   if (mkdir(o->output.path, 0777) != 0 && errno != EEXIST) {
     die(EXIT_TROUBLE, "cannot create the directory %s: %s", o->output.path, strerror(errno));
   }
-  for (uint64_t i = 0; nay_table_filters_at(t, i, &f) == NAY_OK; i++) {
+  for (uint64_t i = 0; nay_sst_filters_at(t, i, &f) == NAY_OK; i++) {
     char path[4096];
     if (f.len == 0) continue;
     int n = snprintf(path, sizeof path, "%s/%04llu.%s", o->output.path, (unsigned long long)i,
@@ -113,9 +113,9 @@ static void extract_json(const extract_options *o, uint64_t written) {
   json_end();
 }
 
-static void extract_write(const table_file *file, const nay_table_filters_info *info,
+static void extract_write(const table_file *file, const nay_sst_filters_info *info,
                           const extract_options *o) {
-  nay_table_filters_entry f = {.size = sizeof f};
+  nay_sst_filters_entry f = {.size = sizeof f};
   bool directory =
       is_directory(o->output.path) || o->output.path[strlen(o->output.path) - 1] == '/';
   if (directory) {
@@ -129,7 +129,7 @@ static void extract_write(const table_file *file, const nay_table_filters_info *
         COUNTED(info->nfilters, "filter"));
   }
   uint64_t i = 0;
-  while (nay_table_filters_at(file->table, i, &f) == NAY_OK && f.len == 0) i++;
+  while (nay_sst_filters_at(file->table, i, &f) == NAY_OK && f.len == 0) i++;
   uint64_t nbytes = extract_save(&f, info->key, o->output.path, o);
   if (o->common.json) {
     extract_json(o, 1);
@@ -149,8 +149,8 @@ static int extract_run(options *common) {
   if (!file.is_table)
     die(EXIT_DAMAGED,
         "%s is not a table of LevelDB, RocksDB or nori; --format names one of mini-lsm", path);
-  nay_table_filters_info info = {.size = sizeof info};
-  nay_table_filters_describe(file.table, &info);
+  nay_sst_filters_info info = {.size = sizeof info};
+  nay_sst_filters_stats(file.table, &info);
   if (o->list || o->output.path == NULL) {
     extract_list(file.table, o->common.json);
   } else if (info.nfilters > 0) {

@@ -15,6 +15,12 @@ typedef struct info_options {
   bool prom;
 } info_options;
 
+/* How sure it is that the file has this layout. */
+static const char *info_confidence(const info_options *o, const filter_file *file) {
+  if ((nay_format_traits(file->format) & NAY_FORMAT_MAGIC) != 0) return "certain";
+  return file->likely ? "likely" : o->filter.format != NULL ? "named" : "by its name";
+}
+
 static const char *info_checksum(const filter_file *file) {
   if (file->status != NAY_OK) return file->why;
   return (nay_format_traits(file->format) & NAY_FORMAT_CHECKSUM) != 0 ? "ok" : "none";
@@ -41,9 +47,11 @@ static void info_json_plans(const nay_filter *f, const promise *p) {
   json_close();
 }
 
-static void info_json(const char *path, const filter_file *file, const promise *p) {
+static void info_json(const info_options *o, const char *path, const filter_file *file,
+                      const promise *p) {
   json_begin("nay.info/1");
   json_text("file", path);
+  if (file->format != NULL) json_text("format_confidence", info_confidence(o, file));
   if (file->filter != NULL) {
     json_filter(file->filter, file->format, file->nbytes, p);
     if (p->nkeys_max != 0) json_count("nkeys_max", p->nkeys_max);
@@ -167,6 +175,11 @@ static void info_text(const char *path, const filter_file *file, const promise *
   const char *kind = nay_kind_name(s.kind);
   out_text("%s%s%s: %s, %s\n", paint(PAINT_BOLD), path, paint(PAINT_PLAIN),
            kind != NULL ? kind : "filter", nay_format_about(file->format));
+  if (file->likely) {
+    snprintf(text, sizeof text, "likely %s, by its numbers and length; --format=%s for answers",
+             nay_format_name(file->format), nay_format_name(file->format));
+    info_line("layout", text);
+  }
   info_size(file, &s);
   info_keys(p);
   info_plans(file->filter, &s);
@@ -220,10 +233,12 @@ static int info_table(const info_options *o, prom_samples *to, const table_file 
 
 static int info_filter(const info_options *o, prom_samples *to) {
   const char *path = to->file;
-  filter_file file = filterfile_try(path, &o->filter);
+  filter_options filter = o->filter;
+  filter.guesses = true;
+  filter_file file = filterfile_try(path, &filter);
   promise p = promise_judge(file.filter, 0);
   if (o->common.json) {
-    info_json(path, &file, &p);
+    info_json(o, path, &file, &p);
   } else if (o->prom) {
     info_prom(to, &file, &p);
   } else {
@@ -285,7 +300,8 @@ const command command_info = {
     .uses = info_uses,
     .about =
         "Recognises a file by its magic number, and Cassandra's Filter.db by the version in its "
-        "name; name any other layout with --format. Shows "
+        "name; describes what is likely one of Guava's, Spark's or DCSO's, and says so; name any "
+        "other layout with --format. Shows "
         "the family, the size, the number of keys (estimated from the bits), the false-positive "
         "rate (FPR) now and at the planned number of keys, and whether the checksums match.\n"
         "\n"

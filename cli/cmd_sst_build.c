@@ -81,9 +81,9 @@ static void build_write_foreign(build *b, const table_row *row) {
   char key[80];
   bool given = b->o->sequence != NUMBER_NOT_GIVEN;
   bool deletes = given || !table_layout_is_nori(b->o->table_format);
-  nay_sst_version version = {sizeof version, .key = row->key, .len = row->len,
-                             .sequence = given ? b->o->sequence : 0,
-                             .deleted = deletes && !row->has_value};
+  nay_sst_entry version = {sizeof version, .key = row->key, .len = row->len,
+                           .sequence = given ? b->o->sequence : 0,
+                           .deleted = deletes && !row->has_value};
   nay_status status =
       nay_sst_foreign_writer_add(b->foreign, &version, 0, row->value, row->value_len, &diag);
   if (status == NAY_EINVAL) {
@@ -103,9 +103,9 @@ static void build_write(build *b, const table_row *row) {
   if (b->o->sequence == NUMBER_NOT_GIVEN) {
     status = nay_sst_writer_add(b->writer, row->key, row->len, row->value, row->value_len);
   } else {
-    nay_sst_version version = {sizeof version, .key = row->key, .len = row->len,
-                               .sequence = b->o->sequence, .deleted = !row->has_value};
-    status = nay_sst_writer_add_version(b->writer, &version, row->value, row->value_len);
+    nay_sst_entry version = {sizeof version, .key = row->key, .len = row->len,
+                             .sequence = b->o->sequence, .deleted = !row->has_value};
+    status = nay_sst_writer_add_entry(b->writer, &version, row->value, row->value_len);
   }
   if (status == NAY_EINVAL) build_refused(b, row);
   if (status != NAY_OK) build_failed(b);
@@ -135,7 +135,7 @@ static int build_report(const build *b) {
   nay_sst_prefix prefix = {.size = sizeof prefix};
   nay_sst *table = table_open(b->out, b->o->table_format, &prefix);
   nay_sst_info info = {.size = sizeof info};
-  nay_sst_describe(table, &info);
+  nay_sst_stats(table, &info);
   /* a filter of -n keys may have got more of them; any other is as large as its keys need */
   const nay_filter *f = b->o->size.nkeys != 0 ? nay_sst_filter_of(table) : NULL;
   promise p = f != NULL ? promise_judge(f, b->o->size.fpr) : (promise){.fpr = 0};

@@ -16,7 +16,7 @@
 typedef struct get {
   const sst_options *o;
   table_list tables;
-  nay_lookup *lookup;
+  nay_sst_lookup *lookup;
   nay_sst_value values[GET_BATCH];
   nay_status statuses[GET_BATCH];
   size_t answering[GET_BATCH]; /* tables */
@@ -53,8 +53,8 @@ static void get_slice(get *g, key_stream *s, const key_batch *b, size_t first, s
   uint64_t sequence =
       g->o->snapshot != NUMBER_NOT_GIVEN ? g->o->snapshot : (uint64_t)NAY_SST_MAX_SEQUENCE;
   nay_status all =
-      nay_lookup_get_many(g->lookup, (const void *const *)b->keys + first, b->lens + first, n,
-                          sequence, &diag, g->values, g->statuses, g->answering);
+      nay_sst_lookup_get_many(g->lookup, (const void *const *)b->keys + first, b->lens + first, n,
+                              sequence, &diag, g->values, g->statuses, g->answering);
   if (all == NAY_EINVAL || all == NAY_ENOMEM) die(EXIT_TROUBLE, "%s", diag.what);
   for (size_t i = 0; i < n && selection_goes_on(&g->selection, b); i++) {
     nay_status status = g->statuses[i];
@@ -78,7 +78,7 @@ static void get_batch(get *g, key_stream *s, const key_batch *b) {
 static void get_report(const get *g) {
   char found[NUMBER_TEXT], nays[NUMBER_TEXT], reads[NUMBER_TEXT];
   nay_sst_counters c = {.size = sizeof c};
-  nay_lookup_count(g->lookup, &c);
+  nay_sst_lookup_stats(g->lookup, &c);
   message("%s looked up, %s selected; filter negatives: %s, blocks read: %s",
           COUNTED(g->selection.nkeys, "key"), count_text((double)g->selection.nselected, found),
           count_text((double)c.filter_useful, nays), count_text((double)c.block_reads, reads));
@@ -167,7 +167,7 @@ static table_list get_tables(const sst_options *o) {
 
 static void get_free(get *g) {
   for (size_t i = 0; i < GET_BATCH; i++) nay_sst_value_free(&g->values[i]);
-  nay_lookup_free(g->lookup);
+  nay_sst_lookup_free(g->lookup);
   free((void *)(uintptr_t)g->tables.names);
   tables_close(&g->tables);
   free(g);
@@ -182,8 +182,8 @@ static get *get_new(sst_options *o) {
   tables_described(o, &g->tables);
   for (size_t i = 0; i < GET_BATCH; i++) g->values[i].size = sizeof g->values[i];
   nay_diag diag = {.what = NULL};
-  nay_lookup_level all = {.size = sizeof all, .tables = g->tables.at, .n = g->tables.n};
-  nay_status status = nay_lookup_new_levels(&all, 1, NULL, NULL, &diag, &g->lookup);
+  nay_sst_lookup_level all = {.size = sizeof all, .tables = g->tables.at, .n = g->tables.n};
+  nay_status status = nay_sst_lookup_new(&all, 1, NULL, NULL, &diag, &g->lookup);
   if (status == NAY_ENOMEM) die(EXIT_TROUBLE, "out of memory");
   if (status != NAY_OK) table_die(g->tables.names[diag.offset], status, &diag);
   return g;

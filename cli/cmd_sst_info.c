@@ -155,9 +155,9 @@ static void info_text(const table_facts *t) {
 
 /* The filters that are left out. If what leads to them is damaged, they are one. */
 static void info_count_damaged(const table_file *file, table_facts *t) {
-  nay_table_filters_entry f = {.size = sizeof f};
+  nay_sst_filters_entry f = {.size = sizeof f};
   t->ndamaged = file->status == NAY_ECORRUPT;
-  for (uint64_t i = 0; file->table != NULL && nay_table_filters_at(file->table, i, &f) == NAY_OK;
+  for (uint64_t i = 0; file->table != NULL && nay_sst_filters_at(file->table, i, &f) == NAY_OK;
        i++) {
     if (f.of_prefixes) t->prefix_damaged = f.damaged;
     if (!f.of_prefixes) t->ndamaged += f.damaged;
@@ -191,7 +191,7 @@ int sst_info(sst_options *o) {
   for (size_t i = 0; i < list.n; i++) {
     table_facts t = {.path = list.names[i], .table = list.at[i], .info = {.size = sizeof t.info}};
     samples[i] = (prom_samples){.file = t.path};
-    nay_sst_describe(t.table, &t.info);
+    nay_sst_stats(t.table, &t.info);
     t.is_foreign = table_is_foreign(t.table, &t.foreign);
     if (o->verify) t.verdict = table_verify(t.path, t.table);
     info_filters(o, &t, &samples[i]);

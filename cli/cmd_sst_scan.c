@@ -12,7 +12,7 @@
 #include "table_foreign.h"
 #include "tables.h"
 
-#include <nay_sst_scan.h>
+#include <nay_sst_iter.h>
 
 typedef struct scan {
   const sst_options *o;
@@ -28,7 +28,7 @@ typedef struct scan {
 } scan;
 
 /* Whether the user sees this version: the newest of its key, and not a deletion. */
-static bool scan_is_seen(scan *s, const nay_sst_version *v) {
+static bool scan_is_seen(scan *s, const nay_sst_entry *v) {
   bool same = s->has_last && v->len == s->last_len && memcmp(v->key, s->last, v->len) == 0;
   if (same) return false;
   if (s->last_cap < v->len + 1) {
@@ -42,7 +42,7 @@ static bool scan_is_seen(scan *s, const nay_sst_version *v) {
 }
 
 /* The key as --key says it is written. */
-static const char *scan_key(scan *s, const char *path, const nay_sst_version *v, size_t *len) {
+static const char *scan_key(scan *s, const char *path, const nay_sst_entry *v, size_t *len) {
   char shown[80];
   if (s->text_cap < key_print_size(v->len)) {
     s->text_cap = 2 * key_print_size(v->len);
@@ -57,7 +57,7 @@ static const char *scan_key(scan *s, const char *path, const nay_sst_version *v,
   return s->text;
 }
 
-static void scan_print(scan *s, const char *path, const nay_sst_version *v, const void *value,
+static void scan_print(scan *s, const char *path, const nay_sst_entry *v, const void *value,
                        size_t value_len) {
   bool tells_version = s->o->versions && s->internal;
   size_t len;
@@ -87,7 +87,7 @@ static void scan_print(scan *s, const char *path, const nay_sst_version *v, cons
 static void scan_entry(scan *s, const char *path, const nay_sst_iter *it) {
   size_t len, value_len;
   const void *key = nay_sst_iter_key(it, &len), *value = nay_sst_iter_value(it, &value_len);
-  nay_sst_version v = {sizeof v, .key = key, .len = len};
+  nay_sst_entry v = {sizeof v, .key = key, .len = len};
   if (s->internal && nay_sst_key_split(key, len, &v) != NAY_OK) {
     die(EXIT_DAMAGED, "%s: a key is not an internal key", path);
   }
@@ -106,8 +106,8 @@ static nay_status scan_start(const sst_options *o, nay_sst_iter *it) {
   uint8_t *from = key_of_text(&o->keys, "from", o->from, &from_len);
   uint8_t *to = key_of_text(&o->keys, "to", o->upto, &to_len);
   uint8_t *prefix = key_of_text(&o->keys, "prefix", o->prefix, &prefix_len);
-  nay_status status = prefix != NULL ? nay_sst_iter_prefix(it, prefix, prefix_len)
-                                     : nay_sst_iter_range(it, from, from_len, to, to_len);
+  nay_status status = prefix != NULL ? nay_sst_iter_seek_prefix(it, prefix, prefix_len)
+                                     : nay_sst_iter_seek_range(it, from, from_len, to, to_len);
   free(from);
   free(to);
   free(prefix);
@@ -123,7 +123,7 @@ static void scan_one(scan *s, const nay_sst *table, const char *path) {
     scan_entry(s, path, it);
     status = nay_sst_iter_next(it);
   }
-  if (status != NAY_OK && status != NAY_ENOENT) table_die(path, status, nay_sst_iter_diag(it));
+  if (status != NAY_OK && status != NAY_EEND) table_die(path, status, nay_sst_iter_diag(it));
   nay_sst_iter_free(it);
 }
 
@@ -137,8 +137,9 @@ static const char *scan_path(const table_list *t, const nay_sst *table) {
   return t->names[0];
 }
 
-static nay_merge *scan_merge(const sst_options *o, const table_list *t, const nay_lookup *lookup) {
-  nay_merge_options how = {.size = sizeof how, .all_versions = o->versions};
+static nay_sst_scan *scan_merge(const sst_options *o, const table_list *t,
+                                const nay_sst_lookup *lookup) {
+  nay_sst_scan_options how = {.size = sizeof how, .all_versions = o->versions};
   if (o->snapshot != NUMBER_NOT_GIVEN) how.sequence = &o->snapshot;
   uint8_t *from = key_of_text(&o->keys, "from", o->from, &how.lower_len);
   uint8_t *to = key_of_text(&o->keys, "to", o->upto, &how.upper_len);
@@ -147,8 +148,8 @@ static nay_merge *scan_merge(const sst_options *o, const table_list *t, const na
   how.upper = to;
   how.prefix = prefix;
   nay_diag diag = {.what = NULL};
-  nay_merge *m;
-  nay_status status = nay_merge_new(lookup, &how, NULL, &diag, &m);
+  nay_sst_scan *m;
+  nay_status status = nay_sst_scan_new(lookup, &how, NULL, &diag, &m);
   bool of_table = status == NAY_EMISMATCH && diag.offset < t->n;
   if (status != NAY_OK) table_die(t->names[of_table ? diag.offset : 0], status, &diag);
   free(from);
@@ -159,27 +160,27 @@ static nay_merge *scan_merge(const sst_options *o, const table_list *t, const na
 
 static void scan_many(scan *s, const table_list *t) {
   const sst_options *o = s->o;
-  nay_lookup *lookup;
+  nay_sst_lookup *lookup;
   nay_diag diag = {.what = NULL};
-  nay_lookup_level all = {.size = sizeof all, .tables = t->at, .n = t->n};
-  nay_status status = nay_lookup_new_levels(&all, 1, NULL, NULL, &diag, &lookup);
+  nay_sst_lookup_level all = {.size = sizeof all, .tables = t->at, .n = t->n};
+  nay_status status = nay_sst_lookup_new(&all, 1, NULL, NULL, &diag, &lookup);
   if (status != NAY_OK) table_die(t->names[diag.offset < t->n ? diag.offset : 0], status, &diag);
-  nay_merge *m = scan_merge(o, t, lookup);
-  status = o->reverse ? nay_merge_last(m) : nay_merge_first(m);
+  nay_sst_scan *m = scan_merge(o, t, lookup);
+  status = o->reverse ? nay_sst_scan_last(m) : nay_sst_scan_first(m);
   while (status == NAY_OK && s->selected < o->select.max_count) {
     size_t len;
-    nay_sst_version v = {.size = sizeof v};
-    (void)nay_merge_version(m, &v);
-    const void *value = nay_merge_value(m, &len);
+    nay_sst_entry v = {.size = sizeof v};
+    (void)nay_sst_scan_entry(m, &v);
+    const void *value = nay_sst_scan_value(m, &len);
     s->selected++;
-    scan_print(s, scan_path(t, nay_merge_table(m)), &v, value, len);
-    status = o->reverse ? nay_merge_prev(m) : nay_merge_next(m);
+    scan_print(s, scan_path(t, nay_sst_scan_table(m)), &v, value, len);
+    status = o->reverse ? nay_sst_scan_prev(m) : nay_sst_scan_next(m);
   }
-  if (status != NAY_OK && status != NAY_ENOENT) {
-    table_die(scan_path(t, nay_merge_table(m)), status, nay_merge_diag(m));
+  if (status != NAY_OK && status != NAY_EEND) {
+    table_die(scan_path(t, nay_sst_scan_table(m)), status, nay_sst_scan_diag(m));
   }
-  nay_merge_free(m);
-  nay_lookup_free(lookup);
+  nay_sst_scan_free(m);
+  nay_sst_lookup_free(lookup);
 }
 
 /* --key=hex and b64 show the bytes of keys of any type. */
@@ -199,7 +200,7 @@ int sst_scan(sst_options *o) {
   for (size_t i = 0; i < t.n; i++) {
     nay_sst_info info = {.size = sizeof info};
     nay_sst_foreign_info foreign = {.size = sizeof foreign};
-    nay_sst_describe(t.at[i], &info);
+    nay_sst_stats(t.at[i], &info);
     s.internal |= info.keys == NAY_SST_KEYS_INTERNAL;
     s.terms |=
         table_is_foreign(t.at[i], &foreign) && strcmp(foreign.versions, "term and index") == 0;

@@ -237,7 +237,7 @@ static int verify_one(const verify_options *all, const char *path) {
   bool asks = o->keys.files.n + o->absent_files.n > 0 || o->random > 0;
   if (asks) filterfile_unlock(f, path, o->filter.secret);
   bool reads = o->keys.files.n + o->absent_files.n > 0;
-  if (reads || o->keys.type_given) described_filter(&own.keys, path, f);
+  if (reads || described_is_given(&o->keys)) described_filter(&own.keys, path, f);
   verdict v = {0};
   v.judged = promise_judge(f, o->expect_fpr);
   v.promise = v.judged.fpr;
@@ -273,7 +273,7 @@ static void verify_table(const verify_options *o, const char *path, const nay_ss
   } else if (!o->common.quiet) {
     out_text("%s: %s, %s\n", path, COUNTED(v.nentries, "entry"),
              info->has_checksums ? "every checksum matches" : "every block parses");
-    if (!info->has_checksums) out_text("%s: %s\n", path, nay_sst_foreign_caveat(table, 0));
+    if (!info->has_checksums) out_text("%s: %s\n", path, nay_sst_caveat(table, 0));
     if (v.ndenied != 0) {
       out_text("%s: %s itself denies %s by its filter; nay finds them\n", path, table_engine(info),
                COUNTED(v.ndenied, "present key"));

@@ -5,8 +5,14 @@
 
 #include "options.h"
 
-/* described_key: the description that --key, or a file before, gives; "text" without both. */
+/* described_key: the description that --key, --trim and --ignore-case, or a file before, give;
+ * "text" without them. */
 const char *described_key(const keys_options *keys);
+
+/* described_is_given: whether one of these options was given. Not after described_by. */
+static inline bool described_is_given(const keys_options *keys) {
+  return keys->type_given || keys->trim || keys->ignore_case;
+}
 
 /*
  * described_by: what the file at path states of its keys; NULL: its layout states nothing. Without

@@ -34,7 +34,7 @@ static void explain_push(explained_key *k, explained_filter f) {
   k->filters[k->nfilters++] = f;
 }
 
-static nay_status explain_table_filter(void *ctx, const nay_table_explain_step *step) {
+static nay_status explain_table_filter(void *ctx, const nay_sst_filters_step *step) {
   explained_filter f = {.maybe = step->maybe, .damaged = step->damaged};
   if (step->filter != NULL) f = explain_filter(step->filter, step->key, step->key_len);
   f.offset = step->offset;
@@ -60,7 +60,7 @@ explained_key explain_key(const explain_subject *subject, const void *key, size_
     return k;
   }
   nay_status status =
-      nay_table_filters_explain(subject->table, key, len, explain_table_filter, &k, &k.maybe);
+      nay_sst_filters_explain(subject->table, key, len, explain_table_filter, &k, &k.maybe);
   if (status != NAY_OK) die(exit_of(status), "%s", nay_status_text(status));
   return k;
 }

@@ -17,9 +17,9 @@
 
 /* explain_subject: what answers: a filter, or the filters of a table. */
 typedef struct explain_subject {
-  const nay_filter *filter;       /* NULL: it is the table */
-  const nay_table_filters *table; /* NULL: it is the filter */
-  const promise *promise;         /* of the filter; NULL for a table, whose plan is not known */
+  const nay_filter *filter;     /* NULL: it is the table */
+  const nay_sst_filters *table; /* NULL: it is the filter */
+  const promise *promise;       /* of the filter; NULL for a table, whose plan is not known */
 } explain_subject;
 
 /* member: a key of --keys, as it stands in its file. */

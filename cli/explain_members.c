@@ -184,7 +184,7 @@ static bool members_ask_about(const members *m, const void *payload) {
 }
 
 /* Filters that no key in question is probed in are left alone. */
-static nay_status members_table_filter(void *ctx, const nay_table_explain_step *step) {
+static nay_status members_table_filter(void *ctx, const nay_sst_filters_step *step) {
   members *m = ctx;
   nay_explanation why = {.size = sizeof why};
   if (step->filter == NULL) return NAY_OK;
@@ -213,6 +213,6 @@ void members_add(members *m, const explain_subject *subject, const void *key, si
     return;
   }
   nay_status status =
-      nay_table_filters_explain(subject->table, key, len, members_table_filter, m, &maybe);
+      nay_sst_filters_explain(subject->table, key, len, members_table_filter, m, &maybe);
   if (status != NAY_OK) die(exit_of(status), "%s", nay_status_text(status));
 }

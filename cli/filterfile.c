@@ -14,6 +14,7 @@
 #include "descriptors.h"
 #include "numbers.h"
 #include "outfile.h"
+#include "source.h"
 #include "sstable_name.h"
 #include "tablefile.h"
 
@@ -55,13 +56,20 @@ static file_bytes filter_read(int fd, const char *path, size_t most) {
   return b;
 }
 
-static void filter_unrecognised(filter_file *file, const char *path) {
+static void filter_unrecognised(filter_file *file, const char *path, const file_bytes *b) {
   table_file table = tablefile_try(path, NULL);
+  const nay_format *guess = nay_format_guess(b->at, b->len, file->nbytes);
   file->status = NAY_EFORMAT;
   if (table.is_table) {
     snprintf(file->why, sizeof file->why,
              "a table, not a filter: nay extract extracts its filters");
     tablefile_close(&table);
+    return;
+  }
+  if (guess != NULL) {
+    snprintf(file->why, sizeof file->why,
+             "probably %s, by the numbers that it starts with: --format=%s takes it for that",
+             nay_format_name(guess), nay_format_name(guess));
     return;
   }
   char names[2 * DIAG_TEXT - 80] = "";
@@ -76,9 +84,29 @@ static void filter_unrecognised(filter_file *file, const char *path) {
            "not a known filter; layouts without a magic number need --format (%s)", names);
 }
 
+static bool filter_is_gzip(const uint8_t *p, size_t len) {
+  return len >= 2 && p[0] == 0x1f && p[1] == 0x8b;
+}
+
+/* DCSO's command writes its filters compressed, too. */
+static file_bytes filter_unpack(const char *path) {
+  source_use use = {.wanted = "a filter", .decompress = true};
+  source_failure fail;
+  source *s;
+  file_bytes b = {NULL, 0};
+  ssize_t n = source_open(path, &use, &s, &fail) ? 1 : -1;
+  for (size_t cap = 0; n > 0; b.len += (size_t)(n > 0 ? n : 0)) {
+    if (cap - b.len < 65536) b.at = must_grow(b.at, cap = cap == 0 ? 131072 : cap * 2);
+    n = source_read(s, b.at + b.len, cap - b.len, &fail);
+  }
+  if (n < 0) die(fail.status, "%s", fail.text);
+  source_close(s);
+  return b;
+}
+
 /* A table of LevelDB or RocksDB has its magic number at its end. */
 static bool filter_is_table(const char *path, const file_bytes *b, bool whole) {
-  if (whole) return nay_table_filters_recognise(b->at, b->len);
+  if (whole) return nay_sst_filters_recognise(b->at, b->len);
   table_file table = tablefile_try(path, NULL);
   bool is_table = table.is_table;
   if (is_table) tablefile_close(&table);
@@ -141,11 +169,20 @@ filter_file filterfile_try(const char *path, const filter_options *filter) {
   struct stat st;
   bool regular = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && fd != STDIN_FILENO;
   file_bytes b = filter_read(fd, path, regular ? 64 : SIZE_MAX);
+  if (regular && filter_is_gzip(b.at, b.len)) {
+    free(b.at);
+    b = filter_unpack(path);
+    regular = false;
+  }
   file.nbytes = regular ? (uint64_t)st.st_size : b.len;
   bool refused = filter_named_wrong(&file, path, &b, !regular);
   if (file.format == NULL) file.format = nay_format_recognise(b.at, b.len);
   if (!refused) file.format = filter_by_name(path, file.format);
-  if (file.format == NULL && !refused) filter_unrecognised(&file, path);
+  if (file.format == NULL && !refused && filter->guesses) {
+    file.format = nay_format_guess(b.at, b.len, file.nbytes);
+    file.likely = file.format != NULL;
+  }
+  if (file.format == NULL && !refused) filter_unrecognised(&file, path, &b);
   if (file.status != NAY_OK) {
     /* why is told already */
   } else if (regular && strcmp(nay_format_name(file.format), "nay") == 0) {
@@ -309,6 +346,15 @@ const char *filterfile_target(const options *o, const output_options *output) {
   }
   if (path[0] == '-' && path[1] == '\0')
     die(EXIT_TROUBLE, "a filter from standard input needs -o FILE");
+  char why[DIAG_TEXT];
+  int fd = filter_fd(path, why);
+  if (fd >= 0) {
+    file_bytes b = filter_read(fd, path, 2);
+    bool packed = filter_is_gzip(b.at, b.len);
+    free(b.at);
+    close(fd);
+    if (packed) die(EXIT_TROUBLE, "%s is compressed by gzip: -o FILE writes it unpacked", path);
+  }
   outfile_lock(path);
   return path;
 }

@@ -11,6 +11,7 @@ typedef struct filter_file {
   nay_filter *filter;
   const nay_format *format; /* NULL when it is not recognised */
   uint64_t nbytes;
+  bool likely; /* the layout is a guess by the numbers in the file */
   nay_status status;
   char why[2 * DIAG_TEXT]; /* room for the names of all layouts */
 } filter_file;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "described.h"
 #include "numbers.h"
 
 /* ---- options ---- */
@@ -92,8 +93,8 @@ static void reader_columns(key_reader *r, const keys_options *s) {
 /* Binary integers are keys as they are. */
 static nay_key_description reader_how(const keys_options *s) {
   nay_key_description how = {.size = sizeof how};
-  nay_key_type type = s->type == KEY_U64LE ? NAY_KEY_TEXT : (nay_key_type)s->type;
-  nay_status status = nay_key_description_parse(nay_key_type_name(type), NULL, &how);
+  const char *text = s->type == KEY_U64LE ? "text" : described_key(s);
+  nay_status status = nay_key_description_parse(text, NULL, &how);
   if (status != NAY_OK) die(EXIT_TROUBLE, "--key: %s", nay_status_text(status));
   return how;
 }

@@ -111,8 +111,8 @@ int exit_worse(int a, int b) {
   return a > b ? a : b;
 }
 
-/* The fields of nay_params and nay_lsm_params that options set, by the names of those options, and
- * the call that a command makes. */
+/* The fields of nay_params and nay_sst_plan_params that options set, by the names of those options,
+ * and the call that a command makes. */
 static const char *const message_fields[][2] = {
     {"nkeys", "-n"},
     {"max_nkeys", "--max-keys"},

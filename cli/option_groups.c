@@ -109,6 +109,12 @@ static const option_row keys_rows[] = {
      .help = "type of the keys (default: as the file states, or text); the same value gives the "
              "same key in every program; u64le: binary integers of 8 bytes",
      .part = KEYS_TYPE},
+    {"trim", 0, NULL, FLAG_AT(keys_options, trim),
+     .help = "white space around a key is no part of it; the file states this", .part = KEYS_TYPE},
+    {"ignore-case", 'i', NULL, FLAG_AT(keys_options, ignore_case),
+     .help = "ASCII only: the letters A to Z of a key are read as a to z, all others stay as they "
+             "are; the file states this",
+     .part = KEYS_TYPE},
     {"crlf", 0, NULL, FLAG_AT(keys_options, crlf),
      .help = "a carriage return before the newline is not part of the key", .part = KEYS_FRAMING},
     {"length-prefixed", 0, NULL, FLAG_AT(keys_options, length_prefixed),

@@ -32,10 +32,11 @@ typedef struct filter_options {
   const nay_format *format;
   const char *table_format; /* --format, of a table; NULL: by its magic number */
   const char *secret;
+  bool guesses; /* no option: a layout that is only likely is taken */
 } filter_options;
 enum {
   FILTER_FORMAT = 1,      /* --format */
-  FILTER_FILE_FORMAT = 2, /* --format also names a table, of nay_sst_foreign.h */
+  FILTER_FILE_FORMAT = 2, /* --format also names a table, of nay_sst.h */
   FILTER_SECRET = 4       /* --secret */
 };
 extern const option_group filter_group;
@@ -43,10 +44,12 @@ extern const option_group filter_group;
 /* keys_options: how keys are stored in files, or the keys themselves. */
 typedef struct keys_options {
   bool null, crlf, length_prefixed, csv, tsv, header, skip_empty, no_decompress, line_number;
-  unsigned type;         /* nay_key_type, or KEY_U64LE */
-  bool type_given;       /* by --key, not by a file: described.h */
-  const char *stated_by; /* the file that the type is from, or NULL */
-  const char *silent;    /* a file that cannot state it, or NULL */
+  unsigned type;          /* nay_key_type, or KEY_U64LE */
+  bool type_given;        /* by --key, not by a file: described.h */
+  bool trim, ignore_case; /* transformations, of the options or of a file */
+  bool adopted;           /* some of the description is of a file */
+  const char *stated_by;  /* the file that the type is from, or NULL */
+  const char *silent;     /* a file that cannot state it, or NULL */
   const char *delimiter;
   const char *separator; /* -F */
   const char *column;    /* a name or a number from 1, with -F a list of them; NULL: the first */
@@ -58,7 +61,7 @@ typedef struct keys_options {
   uint64_t threads;
 } keys_options;
 enum {
-  KEYS_TYPE = 1,    /* --key */
+  KEYS_TYPE = 1,    /* --key --trim --ignore-case */
   KEYS_NULL = 2,    /* -0 */
   KEYS_FRAMING = 4, /* --csv -F -k and so on */
   KEYS_THREADS = 8, /* -T */

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <nay_sst_foreign.h>
+#include <nay_sst.h>
 
 #include "options.h"
 
@@ -52,8 +52,8 @@ static void layout_names(const char *list[OPTION_VALUES]) {
 
 static void table_format_names(const char *list[OPTION_VALUES]) {
   size_t n = 0;
-  for (; n < OPTION_VALUES - 1 && nay_sst_foreign_name(n) != NULL; n++) {
-    list[n] = nay_sst_foreign_name(n);
+  for (; n < OPTION_VALUES - 1 && nay_sst_layout_at(n) != NULL; n++) {
+    list[n] = nay_sst_layout_at(n);
   }
   list[n] = NULL;
 }

@@ -1,7 +1,7 @@
 /* options.c - getopt_long over a command's tables of options. */
 #include "options.h"
 
-#include <nay_sst_foreign.h>
+#include <nay_sst.h>
 
 #include <fcntl.h>
 #include <getopt.h>
@@ -150,7 +150,7 @@ static const nay_format *option_format(const option_row *row, const char *value)
 
 /* A name of both kinds of file is that of a table. */
 static void option_file_format(const option_row *row, const char *value, filter_options *filter) {
-  if (nay_sst_foreign_about(value) != NULL) {
+  if (nay_sst_layout_about(value) != NULL) {
     filter->table_format = value;
   } else {
     filter->format = option_format(row, value);
@@ -189,7 +189,7 @@ static void option_set_word(const option_row *row, const char *value, void *at) 
       if (strcmp(value, "nori") == 0)
         value = "nori-sst"; /* there is no filter to confuse it with */
       if (strcmp(value, "mini-lsm") == 0) value = "mini-lsm-sst";
-      if (nay_sst_foreign_about(value) == NULL) option_bad_word(row, value);
+      if (nay_sst_layout_about(value) == NULL) option_bad_word(row, value);
       *(const char **)at = value;
       break;
     case OPTION_KINDS: *(uint64_t *)at = option_kinds(row, value); break;

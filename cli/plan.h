@@ -28,8 +28,8 @@ int plan_lsm_run(const plan_options *o);
  * exits when the plug-in cannot carry out such a plan.
  */
 #define PLAN_ROCKSDB 1024
-void plan_rocksdb_check(const nay_lsm_params *params);
-const char *plan_rocksdb_id(const nay_lsm_plan *plan, nay_lsm_allocation a, nay_kind kind,
+void plan_rocksdb_check(const nay_sst_plan_params *params);
+const char *plan_rocksdb_id(const nay_sst_plan *plan, nay_sst_plan_allocation a, nay_kind kind,
                             char id[PLAN_ROCKSDB]);
 
 /* plan_lsm_refuse: exits when an option of --lsm is given without it. */

@@ -19,7 +19,7 @@ static const char *const lsm_allocations[] = {"uniform", "Monkey"};
 
 /* What is asked about a tree. */
 typedef struct lsm_request {
-  nay_lsm_params params;
+  nay_sst_plan_params params;
   double rates[LSM_RATES]; /* lookups per second */
   size_t nrates;
   double absent;
@@ -96,10 +96,10 @@ static void lsm_budget(const plan_options *o, lsm_request *r) {
 }
 
 /* The tree has no more flushes than its keys fill. */
-static void lsm_tell_flushes(const nay_lsm_params *p) {
+static void lsm_tell_flushes(const nay_sst_plan_params *p) {
   uint64_t most = p->nkeys / p->nkeys_memtable + (p->nkeys % p->nkeys_memtable != 0);
   char text[2][NUMBER_TEXT];
-  if (p->nruns_level0 <= most || p->merging != NAY_LSM_LEVELED) return;
+  if (p->nruns_level0 <= most || p->merging != NAY_SST_PLAN_LEVELED) return;
   message("--flushes: %s hold all keys, of %s each; planned for so many",
           count_text((double)most, text[0]), count_text((double)p->nkeys_memtable, text[1]));
 }
@@ -113,16 +113,16 @@ static lsm_request lsm_read(const plan_options *o) {
   }
   if (o->flushes > UINT32_MAX) die(EXIT_TROUBLE, "--flushes: at most 10,000 runs");
   r.params =
-      (nay_lsm_params){.size = sizeof r.params,
-                       .nkeys = o->size.nkeys,
-                       .ratio = o->ratio != 0 ? o->ratio : LSM_DEFAULT_RATIO,
-                       .nkeys_memtable = o->memtable != 0 ? o->memtable : LSM_DEFAULT_MEMTABLE,
-                       .nkeys_table = o->table_keys,
-                       .nruns_level0 = (uint32_t)o->flushes,
-                       .merging = o->tiered         ? NAY_LSM_TIERED
-                                  : o->lazy_leveled ? NAY_LSM_LAZY_LEVELED
-                                                    : NAY_LSM_LEVELED,
-                       .kind = o->size.kind};
+      (nay_sst_plan_params){.size = sizeof r.params,
+                            .nkeys = o->size.nkeys,
+                            .ratio = o->ratio != 0 ? o->ratio : LSM_DEFAULT_RATIO,
+                            .nkeys_memtable = o->memtable != 0 ? o->memtable : LSM_DEFAULT_MEMTABLE,
+                            .nkeys_table = o->table_keys,
+                            .nruns_level0 = (uint32_t)o->flushes,
+                            .merging = o->tiered         ? NAY_SST_PLAN_TIERED
+                                       : o->lazy_leveled ? NAY_SST_PLAN_LAZY_LEVELED
+                                                         : NAY_SST_PLAN_LEVELED,
+                            .kind = o->size.kind};
   lsm_tell_flushes(&r.params);
   lsm_budget(o, &r);
   if (o->reads != NULL && !lsm_list(o->reads, r.rates, LSM_RATES, &r.nrates, lsm_rate)) {
@@ -144,23 +144,23 @@ static lsm_request lsm_read(const plan_options *o) {
 
 /* ---- plans ---- */
 
-static nay_lsm_plan *lsm_plan(const nay_lsm_params *params) {
-  nay_lsm_plan *plan;
+static nay_sst_plan *lsm_plan(const nay_sst_plan_params *params) {
+  nay_sst_plan *plan;
   nay_diag diag = {.what = NULL};
   char text[DIAG_TEXT];
-  nay_status status = nay_lsm_plan_new(params, NULL, &diag, &plan);
+  nay_status status = nay_sst_plan_new(params, NULL, &diag, &plan);
   if (status != NAY_OK) die(exit_of(status), "%s", diag_text(status, &diag, text));
   return plan;
 }
 
-static nay_lsm_sums lsm_sums(const nay_lsm_plan *plan, nay_lsm_allocation a) {
-  nay_lsm_sums sums = {.size = sizeof sums};
-  if (nay_lsm_plan_sums(plan, a, &sums) != NAY_OK) die(EXIT_TROUBLE, "no such plan");
+static nay_sst_plan_info lsm_sums(const nay_sst_plan *plan, nay_sst_plan_allocation a) {
+  nay_sst_plan_info sums = {.size = sizeof sums};
+  if (nay_sst_plan_stats(plan, a, &sums) != NAY_OK) die(EXIT_TROUBLE, "no such plan");
   return sums;
 }
 
 /* Data blocks that are read in vain, of as many lookups. */
-static double lsm_waste(const lsm_request *r, const nay_lsm_sums *sums, double lookups) {
+static double lsm_waste(const lsm_request *r, const nay_sst_plan_info *sums, double lookups) {
   return lookups * (r->absent * sums->absent_reads + (1 - r->absent) * sums->present_waste);
 }
 
@@ -182,7 +182,7 @@ static const char *lsm_share_text(double share, char text[NUMBER_TEXT]) {
   return text;
 }
 
-static void lsm_text_head(const lsm_request *r, const nay_lsm_sums *s) {
+static void lsm_text_head(const lsm_request *r, const nay_sst_plan_info *s) {
   char size[NUMBER_TEXT];
   out_text("%s LSM tree, ratio %llu: %s, %s, %s", lsm_mergings[r->params.merging],
            (unsigned long long)r->params.ratio, COUNTED(s->nkeys, "key"),
@@ -201,7 +201,7 @@ static void lsm_text_columns(void) {
            paint(PAINT_PLAIN));
 }
 
-static void lsm_text_level(const nay_lsm_level *u, const nay_lsm_level *m) {
+static void lsm_text_level(const nay_sst_level *u, const nay_sst_level *m) {
   char keys[NUMBER_TEXT], runs[NUMBER_TEXT], size[NUMBER_TEXT], rate[2][NUMBER_TEXT],
       reads[2][NUMBER_TEXT];
   nay_kind kind = m->kind != NAY_AUTO ? m->kind : u->kind;
@@ -213,7 +213,7 @@ static void lsm_text_level(const nay_lsm_level *u, const nay_lsm_level *m) {
            lsm_reads_text(m->absent_reads, reads[1]));
 }
 
-static void lsm_text_sums(const nay_lsm_sums *u, const nay_lsm_sums *m) {
+static void lsm_text_sums(const nay_sst_plan_info *u, const nay_sst_plan_info *m) {
   char keys[NUMBER_TEXT], runs[NUMBER_TEXT], size[NUMBER_TEXT], reads[2][NUMBER_TEXT];
   out_text("%5s %15s %6s %8s  %8.2f %9s %9s  %8.2f %10s %9s %9s\n", "all",
            count_text((double)m->nkeys, keys), count_text((double)m->nruns, runs), "",
@@ -221,17 +221,17 @@ static void lsm_text_sums(const nay_lsm_sums *u, const nay_lsm_sums *m) {
            size_text(m->nbytes, size), "", lsm_reads_text(m->absent_reads, reads[1]));
 }
 
-static void lsm_text_reason(uint32_t first, const nay_lsm_level *last) {
+static void lsm_text_reason(uint32_t first, const nay_sst_level *last) {
   out_text(first != last->level ? "levels %u to %u" : "level %u", first, last->level);
   if (last->kind != NAY_AUTO) out_text(", %s", nay_kind_name(last->kind));
   out_text(": %s\n", last->why);
 }
 
 /* Why each level has its family; levels in a row with the same reason are one line. */
-static void lsm_text_reasons(const nay_lsm_plan *plan) {
-  nay_lsm_level last = {.size = sizeof last}, level = {.size = sizeof level};
+static void lsm_text_reasons(const nay_sst_plan *plan) {
+  nay_sst_level last = {.size = sizeof last}, level = {.size = sizeof level};
   uint32_t first = 0;
-  for (size_t i = 0; nay_lsm_plan_level(plan, NAY_LSM_MONKEY, i, &level) == NAY_OK; i++) {
+  for (size_t i = 0; nay_sst_plan_level(plan, NAY_SST_PLAN_MONKEY, i, &level) == NAY_OK; i++) {
     bool same = i > 0 && level.kind == last.kind && strcmp(level.why, last.why) == 0;
     if (i > 0 && !same) lsm_text_reason(first, &last);
     if (!same) first = level.level;
@@ -241,14 +241,15 @@ static void lsm_text_reasons(const nay_lsm_plan *plan) {
 }
 
 static void lsm_text(const lsm_request *r) {
-  nay_lsm_plan *plan = lsm_plan(&r->params);
-  nay_lsm_sums u = lsm_sums(plan, NAY_LSM_UNIFORM), m = lsm_sums(plan, NAY_LSM_MONKEY);
-  nay_lsm_level lu = {.size = sizeof lu}, lm = {.size = sizeof lm};
+  nay_sst_plan *plan = lsm_plan(&r->params);
+  nay_sst_plan_info u = lsm_sums(plan, NAY_SST_PLAN_UNIFORM),
+                    m = lsm_sums(plan, NAY_SST_PLAN_MONKEY);
+  nay_sst_level lu = {.size = sizeof lu}, lm = {.size = sizeof lm};
   char runs[NUMBER_TEXT], text[2][NUMBER_TEXT], rate[NUMBER_TEXT], share[NUMBER_TEXT];
   lsm_text_head(r, &m);
   lsm_text_columns();
-  for (size_t i = 0; nay_lsm_plan_level(plan, NAY_LSM_UNIFORM, i, &lu) == NAY_OK &&
-                     nay_lsm_plan_level(plan, NAY_LSM_MONKEY, i, &lm) == NAY_OK;
+  for (size_t i = 0; nay_sst_plan_level(plan, NAY_SST_PLAN_UNIFORM, i, &lu) == NAY_OK &&
+                     nay_sst_plan_level(plan, NAY_SST_PLAN_MONKEY, i, &lm) == NAY_OK;
        i++) {
     lsm_text_level(&lu, &lm);
   }
@@ -264,16 +265,17 @@ static void lsm_text(const lsm_request *r) {
              lsm_waste_text(lsm_waste(r, &u, r->rates[i]), text[0]),
              lsm_waste_text(lsm_waste(r, &m, r->rates[i]), text[1]));
   }
-  nay_lsm_plan_free(plan);
+  nay_sst_plan_free(plan);
 }
 
 static void lsm_sweep_line(const lsm_request *r, double bits) {
-  nay_lsm_params p = r->params;
+  nay_sst_plan_params p = r->params;
   char size[NUMBER_TEXT], text[NUMBER_TEXT];
   p.fpr = 0;
   p.bits_per_key = bits;
-  nay_lsm_plan *plan = lsm_plan(&p);
-  nay_lsm_sums u = lsm_sums(plan, NAY_LSM_UNIFORM), m = lsm_sums(plan, NAY_LSM_MONKEY);
+  nay_sst_plan *plan = lsm_plan(&p);
+  nay_sst_plan_info u = lsm_sums(plan, NAY_SST_PLAN_UNIFORM),
+                    m = lsm_sums(plan, NAY_SST_PLAN_MONKEY);
   out_text("%8g %10s", bits, size_text(m.nbytes_budget, size));
   out_text("  %9s", lsm_reads_text(u.absent_reads, text));
   out_text(" %9s", lsm_reads_text(m.absent_reads, text));
@@ -282,18 +284,18 @@ static void lsm_sweep_line(const lsm_request *r, double bits) {
     out_text(" %11s", lsm_waste_text(lsm_waste(r, &m, r->rates[i]), text));
   }
   out_text("\n");
-  nay_lsm_plan_free(plan);
+  nay_sst_plan_free(plan);
 }
 
 static void lsm_sweep(const lsm_request *r) {
-  nay_lsm_params p = r->params;
+  nay_sst_plan_params p = r->params;
   char rate[NUMBER_TEXT], share[NUMBER_TEXT];
   p.fpr = 0;
   p.bits_per_key = r->sweep[0];
-  nay_lsm_plan *plan = lsm_plan(&p);
-  nay_lsm_sums m = lsm_sums(plan, NAY_LSM_MONKEY);
+  nay_sst_plan *plan = lsm_plan(&p);
+  nay_sst_plan_info m = lsm_sums(plan, NAY_SST_PLAN_MONKEY);
   lsm_text_head(r, &m);
-  nay_lsm_plan_free(plan);
+  nay_sst_plan_free(plan);
   out_text("reads: blocks that a lookup of an absent key reads");
   if (r->nrates > 0) {
     out_text("; wasted reads/s at %s absent and", lsm_share_text(r->absent, share));
@@ -312,7 +314,7 @@ static void lsm_sweep(const lsm_request *r) {
 
 /* ---- JSON ---- */
 
-static void lsm_json_level(const nay_lsm_level *l) {
+static void lsm_json_level(const nay_sst_level *l) {
   json_open(NULL, '{');
   json_count("level", l->level);
   if (l->kind != NAY_AUTO) json_text("kind", nay_kind_name(l->kind));
@@ -330,10 +332,10 @@ static void lsm_json_level(const nay_lsm_level *l) {
   json_close();
 }
 
-static void lsm_json_allocation(const lsm_request *r, const nay_lsm_plan *plan,
-                                nay_lsm_allocation a) {
-  nay_lsm_sums s = lsm_sums(plan, a);
-  nay_lsm_level level = {.size = sizeof level};
+static void lsm_json_allocation(const lsm_request *r, const nay_sst_plan *plan,
+                                nay_sst_plan_allocation a) {
+  nay_sst_plan_info s = lsm_sums(plan, a);
+  nay_sst_level level = {.size = sizeof level};
   json_open(NULL, '{');
   json_text("allocation", lsm_allocations[a]);
   json_count("nbytes_memory", s.nbytes);
@@ -352,14 +354,14 @@ static void lsm_json_allocation(const lsm_request *r, const nay_lsm_plan *plan,
   }
   json_close();
   json_open("levels", '[');
-  for (size_t i = 0; nay_lsm_plan_level(plan, a, i, &level) == NAY_OK; i++) lsm_json_level(&level);
+  for (size_t i = 0; nay_sst_plan_level(plan, a, i, &level) == NAY_OK; i++) lsm_json_level(&level);
   json_close();
   json_close();
 }
 
-static void lsm_json(const lsm_request *r, const nay_lsm_params *params) {
-  nay_lsm_plan *plan = lsm_plan(params);
-  nay_lsm_sums s = lsm_sums(plan, NAY_LSM_MONKEY);
+static void lsm_json(const lsm_request *r, const nay_sst_plan_params *params) {
+  nay_sst_plan *plan = lsm_plan(params);
+  nay_sst_plan_info s = lsm_sums(plan, NAY_SST_PLAN_MONKEY);
   json_begin("nay.plan.lsm/1");
   json_text("merging", lsm_mergings[params->merging]);
   json_count("nkeys_tree", s.nkeys);
@@ -369,15 +371,15 @@ static void lsm_json(const lsm_request *r, const nay_lsm_params *params) {
   json_count("nruns", s.nruns);
   json_count("nbytes_budget", s.nbytes_budget);
   json_open("allocations", '[');
-  lsm_json_allocation(r, plan, NAY_LSM_UNIFORM);
-  lsm_json_allocation(r, plan, NAY_LSM_MONKEY);
+  lsm_json_allocation(r, plan, NAY_SST_PLAN_UNIFORM);
+  lsm_json_allocation(r, plan, NAY_SST_PLAN_MONKEY);
   json_close();
   json_end();
-  nay_lsm_plan_free(plan);
+  nay_sst_plan_free(plan);
 }
 
 static void lsm_json_sweep(const lsm_request *r) {
-  nay_lsm_params p = r->params;
+  nay_sst_plan_params p = r->params;
   p.fpr = 0;
   for (size_t i = 0; i < r->nsweep; i++) {
     p.bits_per_key = r->sweep[i];
@@ -386,14 +388,14 @@ static void lsm_json_sweep(const lsm_request *r) {
 }
 
 static void lsm_rocksdb(const lsm_request *r) {
-  nay_lsm_params p = r->params;
+  nay_sst_plan_params p = r->params;
   char id[PLAN_ROCKSDB];
   if (r->nsweep > 0) p.fpr = 0;
   for (size_t i = 0; i == 0 || i < r->nsweep; i++) {
     if (r->nsweep > 0) p.bits_per_key = r->sweep[i];
-    nay_lsm_plan *plan = lsm_plan(&p);
-    out_text("%s\n", plan_rocksdb_id(plan, NAY_LSM_MONKEY, p.kind, id));
-    nay_lsm_plan_free(plan);
+    nay_sst_plan *plan = lsm_plan(&p);
+    out_text("%s\n", plan_rocksdb_id(plan, NAY_SST_PLAN_MONKEY, p.kind, id));
+    nay_sst_plan_free(plan);
   }
 }
 

@@ -38,7 +38,7 @@ static unsigned rocksdb_millibits(double fpr) {
   return low;
 }
 
-static unsigned rocksdb_level(const nay_lsm_level *level) {
+static unsigned rocksdb_level(const nay_sst_level *level) {
   if (level->kind == NAY_AUTO) return 0;
   if (level->kind == NAY_RIBBON) return rocksdb_millibits(level->fpr);
   unsigned millibits = (unsigned)(level->bits_per_key * 1000);
@@ -46,7 +46,7 @@ static unsigned rocksdb_level(const nay_lsm_level *level) {
 }
 
 /* Says what the string cannot: RocksDB's bits per key are 0.5 or 1 to 100. */
-static void rocksdb_differs(const nay_lsm_level *level, unsigned millibits) {
+static void rocksdb_differs(const nay_sst_level *level, unsigned millibits) {
   if (level->kind != NAY_AUTO && millibits == 0) {
     message_error(
         "warning: level %u: a filter of %.3g bits per key cannot be asked of RocksDB; it gets none "
@@ -62,8 +62,8 @@ static void rocksdb_add(char id[PLAN_ROCKSDB], const char *before, unsigned mill
   snprintf(id + used, PLAN_ROCKSDB - used, "%s%g", before, millibits / 1000.0);
 }
 
-void plan_rocksdb_check(const nay_lsm_params *params) {
-  if (params->merging != NAY_LSM_LEVELED) {
+void plan_rocksdb_check(const nay_sst_plan_params *params) {
+  if (params->merging != NAY_SST_PLAN_LEVELED) {
     die(EXIT_TROUBLE, "--rocksdb is for leveled trees: universal compaction has other levels");
   }
   if (params->kind != NAY_AUTO && params->kind != NAY_BLOCKED && params->kind != NAY_RIBBON) {
@@ -72,11 +72,11 @@ void plan_rocksdb_check(const nay_lsm_params *params) {
   }
 }
 
-const char *plan_rocksdb_id(const nay_lsm_plan *plan, nay_lsm_allocation a, nay_kind kind,
+const char *plan_rocksdb_id(const nay_sst_plan *plan, nay_sst_plan_allocation a, nay_kind kind,
                             char id[PLAN_ROCKSDB]) {
-  nay_lsm_level level = {.size = sizeof level};
+  nay_sst_level level = {.size = sizeof level};
   unsigned others = 0; /* of levels that are not in the list: the uniform bits of the last level */
-  for (size_t i = 0; nay_lsm_plan_level(plan, NAY_LSM_UNIFORM, i, &level) == NAY_OK; i++) {
+  for (size_t i = 0; nay_sst_plan_level(plan, NAY_SST_PLAN_UNIFORM, i, &level) == NAY_OK; i++) {
     others = rocksdb_level(&level);
   }
   strcpy(id, "nay");
@@ -86,7 +86,7 @@ const char *plan_rocksdb_id(const nay_lsm_plan *plan, nay_lsm_allocation a, nay_
            : kind == NAY_RIBBON ? -1
                                 : 0);
   const char *before = ":";
-  for (size_t i = 0; nay_lsm_plan_level(plan, a, i, &level) == NAY_OK; i++) {
+  for (size_t i = 0; nay_sst_plan_level(plan, a, i, &level) == NAY_OK; i++) {
     bool no_level0 = i == 0 && level.level != 0;
     unsigned bits = rocksdb_level(&level);
     rocksdb_differs(&level, bits);

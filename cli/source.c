@@ -95,6 +95,18 @@ static bool source_is_binary(const source *s, const source_use *use, const binar
   return false;
 }
 
+/* A filter of another system, by the numbers that it starts with and the length of the file. */
+static bool source_is_foreign(const source *s, const source_use *use, source_failure *fail) {
+  struct stat st;
+  if (fstat(s->fd, &st) != 0 || !S_ISREG(st.st_mode)) return false;
+  const nay_format *is = nay_format_guess(s->in, s->len, (uint64_t)st.st_size);
+  if (is == NULL) return false;
+  source_fail(fail, EXIT_TROUBLE, "%s is probably a filter (%s), not %s%s", s->name,
+              nay_format_name(is), use->wanted,
+              use->has_no_decompress ? "; --no-decompress reads its bytes as keys" : "");
+  return true;
+}
+
 /* Reads until the first bytes identify the codec, if any. A filter is no file of keys. */
 static bool source_recognise(source *s, const source_use *use, source_failure *fail) {
   const binary_format *binary = NULL;
@@ -108,7 +120,9 @@ static bool source_recognise(source *s, const source_use *use, source_failure *f
   }
   if (s->codec == NULL && binary != NULL) return source_is_binary(s, use, binary, fail);
   const nay_format *is = s->codec == NULL ? nay_format_recognise(s->in, s->len) : NULL;
-  if (is == NULL || strcmp(nay_format_name(is), "nay") != 0) return true;
+  if (is == NULL || strcmp(nay_format_name(is), "nay") != 0) {
+    return s->codec != NULL || !use->text || !source_is_foreign(s, use, fail);
+  }
   source_fail(fail, EXIT_TROUBLE, "%s is a filter, not %s%s", s->name, use->wanted,
               use->has_no_decompress ? "; --no-decompress reads its bytes as keys" : "");
   return false;

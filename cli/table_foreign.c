@@ -21,7 +21,7 @@ const char *table_engine(const nay_sst_foreign_info *info) {
 table_verdict table_verify(const char *path, const nay_sst *table) {
   table_verdict v = {.verified = true};
   nay_diag diag = {.what = NULL};
-  nay_status status = nay_sst_foreign_verify(table, &diag, &v.nentries, &v.ndenied);
+  nay_status status = nay_sst_verify(table, &diag, &v.nentries, &v.ndenied);
   if (status == NAY_ENOENT || status == NAY_OK) status = table_count(table, &diag, &v.nentries);
   if (status != NAY_OK) table_die(path, status, &diag);
   table_properties_verify(path, table);
@@ -54,7 +54,7 @@ void table_foreign_text(const nay_sst *table, const nay_sst_foreign_info *info,
     out_text("  denied   %s by its own filter, as its writer reads it\n",
              v->ndenied == 0 ? "no key" : COUNTED(v->ndenied, "present key"));
   }
-  for (size_t i = 0; (caveat = nay_sst_foreign_caveat(table, i)) != NULL; i++) {
+  for (size_t i = 0; (caveat = nay_sst_caveat(table, i)) != NULL; i++) {
     out_text("  caveat   %s\n", caveat);
   }
 }
@@ -69,7 +69,7 @@ void table_foreign_json(const nay_sst *table, const nay_sst_foreign_info *info,
   json_bool("version_form_guessed", info->versions_tried);
   if (v->verified) json_count("ndenied", v->ndenied);
   json_open("caveats", '[');
-  for (size_t i = 0; (caveat = nay_sst_foreign_caveat(table, i)) != NULL; i++) {
+  for (size_t i = 0; (caveat = nay_sst_caveat(table, i)) != NULL; i++) {
     json_text(NULL, caveat);
   }
   json_close();

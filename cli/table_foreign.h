@@ -2,7 +2,7 @@
 #ifndef NAY_TABLE_FOREIGN_H
 #define NAY_TABLE_FOREIGN_H
 
-#include <nay_sst_foreign.h>
+#include <nay_sst.h>
 
 #include "tables.h"
 

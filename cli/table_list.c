@@ -7,7 +7,7 @@
 void tables_described(sst_options *o, const table_list *t) {
   for (size_t i = 0; i < t->n; i++) {
     nay_sst_info info = {.size = sizeof info};
-    nay_sst_describe(t->at[i], &info);
+    nay_sst_stats(t->at[i], &info);
     described_by(&o->keys, t->names[i], info.key);
   }
 }
@@ -15,7 +15,7 @@ void tables_described(sst_options *o, const table_list *t) {
 /* What the table states; NULL: nothing. */
 static const char *table_states(const nay_sst *table) {
   nay_sst_info info = {.size = sizeof info};
-  nay_sst_describe(table, &info);
+  nay_sst_stats(table, &info);
   return info.key;
 }
 
@@ -33,11 +33,12 @@ void tables_agree(const table_list *t) {
 }
 
 const char *tables_key(const sst_options *o, const table_list *t) {
-  const char *key = o->keys.type_given ? described_key(&o->keys) : NULL;
+  bool given = described_is_given(&o->keys);
+  const char *key = given ? described_key(&o->keys) : NULL;
   tables_agree(t);
   for (size_t i = 0; i < t->n; i++) {
     const char *is = table_states(t->at[i]);
-    if (is == NULL && !o->keys.type_given) {
+    if (is == NULL && !given) {
       die(EXIT_TROUBLE,
           "%s does not say of which type its keys are, and the new table will: give --key "
           "(text: bytes as they are)",
@@ -56,7 +57,7 @@ void tables_have_versions(const sst_options *o, const table_list *t) {
   if (o->snapshot == NUMBER_NOT_GIVEN && !o->versions) return;
   for (size_t i = 0; i < t->n; i++) {
     nay_sst_info info = {.size = sizeof info};
-    nay_sst_describe(t->at[i], &info);
+    nay_sst_stats(t->at[i], &info);
     if (info.smallest == NULL || info.keys == NAY_SST_KEYS_INTERNAL) continue;
     die(EXIT_TROUBLE, "%s: the keys are plain, without sequence numbers: omit --%s", t->names[i],
         o->versions ? "versions" : "snapshot");
@@ -91,7 +92,7 @@ nay_status table_count(const nay_sst *table, nay_diag *diag, uint64_t *entries) 
   for (; status == NAY_OK; status = nay_sst_iter_next(it)) ++*entries;
   *diag = *nay_sst_iter_diag(it);
   nay_sst_iter_free(it);
-  return status == NAY_ENOENT ? NAY_OK : status;
+  return status == NAY_EEND ? NAY_OK : status;
 }
 
 void table_print_entry(const sst_options *o, const void *key, size_t len, const void *value,

@@ -10,7 +10,7 @@
 static bool properties_of(const nay_sst *table, nay_sst_properties *p, bool *internal) {
   nay_sst_info info = {.size = sizeof info};
   *p = (nay_sst_properties){.size = sizeof *p};
-  nay_sst_describe(table, &info);
+  nay_sst_stats(table, &info);
   *internal = info.keys == NAY_SST_KEYS_INTERNAL;
   return nay_sst_stated(table, p) == NAY_OK;
 }
@@ -70,7 +70,7 @@ static bool same_key(const void *a, size_t a_len, const void *b, size_t b_len) {
 
 static void walk_entry(properties_walk *w, const void *key, size_t len, size_t value_len) {
   nay_sst_properties *seen = &w->seen;
-  nay_sst_version v = {.size = sizeof v, .key = key, .len = len};
+  nay_sst_entry v = {.size = sizeof v, .key = key, .len = len};
   seen->key_bytes += len;
   seen->value_bytes += value_len;
   if (w->internal && nay_sst_key_split(key, len, &v) == NAY_OK) {
@@ -98,7 +98,7 @@ static nay_status walk_all(properties_walk *w, const nay_sst *table) {
     walk_entry(w, key, len, value_len);
   }
   nay_sst_iter_free(it);
-  return status == NAY_ENOENT ? NAY_OK : status;
+  return status == NAY_EEND ? NAY_OK : status;
 }
 
 void table_properties_verify(const char *path, const nay_sst *table) {

@@ -1,8 +1,8 @@
-/* table_properties.h - what a table states of its entries (nay_sst_stats.h), shown and checked. */
+/* table_properties.h - what a table states of its entries (nay_sst.h), shown and checked. */
 #ifndef NAY_TABLE_PROPERTIES_H
 #define NAY_TABLE_PROPERTIES_H
 
-#include <nay_sst_stats.h>
+#include <nay_sst.h>
 
 /* The lines and members of nay sst info; nothing if the table states none. */
 void table_properties_text(const nay_sst *table);

@@ -43,17 +43,17 @@ table_file tablefile_try(const char *path, const char *layout) {
   close(fd);
   if (!mapped && layout != NULL) return table_refuse(path);
   if (!mapped) return (table_file){.is_table = false};
-  if (layout == NULL && !nay_table_filters_recognise(file.bytes, file.nbytes)) {
+  if (layout == NULL && !nay_sst_filters_recognise(file.bytes, file.nbytes)) {
     tablefile_close(&file);
     return (table_file){.is_table = false};
   }
-  nay_table_filters_options how = {.size = sizeof how}; /* for LevelDB's index blocks */
+  nay_sst_filters_options how = {.size = sizeof how}; /* for LevelDB's index blocks */
   how.codecs = nay_codecs(&how.ncodecs);
   file.is_table = true;
-  file.status = layout != NULL ? nay_table_filters_open_as(file.bytes, file.nbytes, layout, &how,
-                                                           NULL, &diag, &file.table)
-                               : nay_table_filters_open(file.bytes, file.nbytes, &how, NULL, &diag,
-                                                        &file.table);
+  file.status =
+      layout != NULL
+          ? nay_sst_filters_open_as(file.bytes, file.nbytes, layout, &how, NULL, &diag, &file.table)
+          : nay_sst_filters_open(file.bytes, file.nbytes, &how, NULL, &diag, &file.table);
   if (file.status != NAY_OK) diag_text(file.status, &diag, file.why);
   return file;
 }
@@ -65,7 +65,7 @@ table_file tablefile_open(const char *path, const char *layout) {
 }
 
 void tablefile_close(table_file *file) {
-  nay_table_filters_free(file->table);
+  nay_sst_filters_free(file->table);
   if (file->bytes != NULL) munmap(file->bytes, file->nbytes);
   *file = (table_file){.is_table = false};
 }
@@ -73,7 +73,7 @@ void tablefile_close(table_file *file) {
 /* ---- all filters together ---- */
 
 /* Where they are, or from a copy that is unpacked. */
-static bool table_filter_judge(const nay_table_filters_entry *f, promise *judged) {
+static bool table_filter_judge(const nay_sst_filters_entry *f, promise *judged) {
   nay_view view = {.size = sizeof view};
   nay_filter *copy = NULL;
   if (nay_format_view(f->format, f->bytes, f->len, 0, NULL, &view) == NAY_OK) {
@@ -91,10 +91,10 @@ table_summary tablefile_summary(const table_file *file) {
   double rates = 0, weight = 0;
   bool planned = true;
   size_t largest = 0;
-  nay_table_filters_entry f = {.size = sizeof f};
+  nay_sst_filters_entry f = {.size = sizeof f};
   if (file->status != NAY_OK) return s;
-  nay_table_filters_describe(file->table, &s.info);
-  for (uint64_t i = 0; nay_table_filters_at(file->table, i, &f) == NAY_OK; i++) {
+  nay_sst_filters_stats(file->table, &s.info);
+  for (uint64_t i = 0; nay_sst_filters_at(file->table, i, &f) == NAY_OK; i++) {
     promise judged;
     if (f.len == 0 || f.damaged || f.of_prefixes || f.format == NULL) continue;
     if (!table_filter_judge(&f, &judged)) continue;
@@ -121,7 +121,7 @@ double tablefile_bits_per_key(const table_summary *s) {
   return s->nkeys > 0 ? 8 * (double)s->info.nbytes / s->nkeys : NAN;
 }
 
-static const char *table_layout(nay_sst_filter layout) {
+static const char *table_layout(nay_sst_filter_layout layout) {
   static const char *const names[] = {"none", "blocks", "full", "partitioned"};
   return names[layout];
 }
@@ -153,7 +153,7 @@ void tablefile_json_stats(const table_summary *s) {
 }
 
 static void table_json_filter(const table_summary *s) {
-  const nay_table_filters_info *info = &s->info;
+  const nay_sst_filters_info *info = &s->info;
   json_text("layout", table_layout(info->layout));
   table_optional("policy", info->policy);
   table_optional("policy_option", info->policy_option);
@@ -176,17 +176,17 @@ void tablefile_json(const char *path, const table_file *file, const table_summar
     json_end();
     return;
   }
-  json_text("engine", nay_table_filters_engine_name(s->info.engine));
+  json_text("engine", nay_sst_filters_engine_name(s->info.engine));
   json_count("format_version", s->info.format_version);
   json_text("block_checksum", s->info.checksum);
   json_count("nbytes_table", file->nbytes);
   if (s->info.nkeys != 0) json_count("nentries", s->info.nkeys);
   table_json_filter(s);
   json_text("checksum", table_verdict(s, text));
-  if (nay_table_filters_caveat(file->table, 0) != NULL) {
+  if (nay_sst_filters_caveat(file->table, 0) != NULL) {
     const char *caveat;
     json_open("caveats", '[');
-    for (size_t i = 0; (caveat = nay_table_filters_caveat(file->table, i)) != NULL; i++) {
+    for (size_t i = 0; (caveat = nay_sst_filters_caveat(file->table, i)) != NULL; i++) {
       json_text(NULL, caveat);
     }
     json_close();
@@ -207,13 +207,13 @@ __attribute__((format(printf, 2, 3))) static void table_line(const char *name, c
 }
 
 static void table_filter_line(const table_summary *s) {
-  const nay_table_filters_info *info = &s->info;
+  const nay_sst_filters_info *info = &s->info;
   char how[128] = "full";
   if (info->layout == NAY_SST_NO_FILTER) {
     table_line("filter", info->prefixes ? "of prefixes only" : "none");
     return;
   }
-  if (info->engine == NAY_TABLE_NORI && info->layout == NAY_SST_PARTITIONED_FILTER) {
+  if (info->engine == NAY_SST_ENGINE_NORI && info->layout == NAY_SST_PARTITIONED_FILTER) {
     snprintf(how, sizeof how, "one in each block, %s", COUNTED(info->nfilters, "filter"));
   } else if (info->layout == NAY_SST_PARTITIONED_FILTER) {
     snprintf(how, sizeof how, "partitioned, %s", COUNTED(info->nfilters, "filter"));
@@ -265,7 +265,7 @@ static void table_size_lines(const table_summary *s) {
   table_line("hash", "%s", nay_hash_name(s->stats.hash));
 }
 
-static void table_prefix_line(const nay_table_filters_info *info) {
+static void table_prefix_line(const nay_sst_filters_info *info) {
   if (info->prefix == NULL) return;
   if (!info->prefixes) {
     table_line("prefix", "%s, not in the filter", info->prefix);
@@ -279,11 +279,11 @@ void tablefile_info(const char *path, const table_file *file, const table_summar
   char text[DIAG_TEXT], size[NUMBER_TEXT];
   if (file->status != NAY_OK) return;
   out_text("%s%s%s: table of %s, ", paint(PAINT_BOLD), path, paint(PAINT_PLAIN),
-           nay_table_filters_engine_name(s->info.engine));
-  if (s->info.engine == NAY_TABLE_NORI) {
+           nay_sst_filters_engine_name(s->info.engine));
+  if (s->info.engine == NAY_SST_ENGINE_NORI) {
     out_text("footer version %u, ", (unsigned)s->info.format_version);
   }
-  if (s->info.engine == NAY_TABLE_ROCKSDB) {
+  if (s->info.engine == NAY_SST_ENGINE_ROCKSDB) {
     out_text("format %u, ", (unsigned)s->info.format_version);
   }
   out_text("%s, checksums %s\n", size_text(file->nbytes, size), s->info.checksum);
@@ -298,7 +298,7 @@ void tablefile_info(const char *path, const table_file *file, const table_summar
   table_line("checksum", "%s%s%s", paint(s->info.ndamaged == 0 ? PAINT_GOOD : PAINT_BAD),
              table_verdict(s, text), paint(PAINT_PLAIN));
   const char *caveat;
-  for (size_t i = 0; (caveat = nay_table_filters_caveat(file->table, i)) != NULL; i++) {
+  for (size_t i = 0; (caveat = nay_sst_filters_caveat(file->table, i)) != NULL; i++) {
     table_line("caveat", "%s", caveat);
   }
 }

@@ -10,7 +10,7 @@
 /* What is known of a file that was tried. */
 typedef struct table_file {
   bool is_table; /* it ends like one; false: all else is zero */
-  nay_table_filters *table;
+  nay_sst_filters *table;
   uint8_t *bytes; /* mapped */
   size_t nbytes;
   nay_status status;
@@ -29,7 +29,7 @@ void tablefile_close(table_file *file);
 
 /* table_summary: the filters of a table, all together. */
 typedef struct table_summary {
-  nay_table_filters_info info;
+  nay_sst_filters_info info;
   const nay_format *format; /* of the largest filter that is understood; NULL: none is */
   nay_stats stats;          /* of that one */
   double nkeys;             /* said by the table, or estimated from the bits; NAN: not known */

@@ -2,8 +2,8 @@
 #include "tables.h"
 
 #include <math.h>
+#include <nay_sst.h>
 #include <nay_sst_cache.h>
-#include <nay_sst_foreign.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,9 +59,9 @@ void table_set_comparator(const sst_options *o) {
   if (given == NULL || strcmp(given, "bytewise") == 0) return;
   bool reverse = strcmp(given, "reverse") == 0;
   snprintf(name, sizeof name, "nay.%s", given);
-  if (nay_sst_comparator_named(given, &table_order.comparator) != NAY_OK &&
-      nay_sst_comparator_named(reverse ? "rocksdb.ReverseBytewiseComparator" : name,
-                               &table_order.comparator) != NAY_OK) {
+  if (nay_sst_comparator_find(given, &table_order.comparator) != NAY_OK &&
+      nay_sst_comparator_find(reverse ? "rocksdb.ReverseBytewiseComparator" : name,
+                              &table_order.comparator) != NAY_OK) {
     die(EXIT_TROUBLE,
         "--comparator: no comparator '%s'; there are bytewise, reverse, decimal, "
         "and prefix.N for N from 1 to 65535",
@@ -106,7 +106,7 @@ static nay_sst *table_open_with(const char *path, const char *layout,
 nay_sst *table_open(const char *path, const char *layout, nay_sst_prefix *prefix) {
   nay_sst_info info = {.size = sizeof info};
   nay_sst *table = table_open_with(path, layout, NULL);
-  nay_sst_describe(table, &info);
+  nay_sst_stats(table, &info);
   if (!table_prefix_of(info.prefix, prefix)) return table;
   nay_sst_free(table);
   return table_open_with(path, layout, prefix);

@@ -3,7 +3,7 @@
 #define NAY_TABLES_H
 
 #include <nay_codecs.h>
-#include <nay_sst.h>
+#include <nay_sst_iter.h>
 
 #include "options.h"
 

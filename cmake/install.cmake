@@ -1,6 +1,7 @@
 # What `cmake --install` writes: public headers, both forms of both libraries, their .pc files and CMake packages, the
 # pages of section 3.
 install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "nay*.h")
+install(FILES bindings/cpp/nay.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES doc/man/libnay.3 DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)
 if(NAY_SST)
   install(DIRECTORY sst/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "nay*.h")

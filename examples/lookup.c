@@ -24,7 +24,7 @@ static int look_up(char **paths, size_t n, char *keys, bool filters) {
   nay_sst_counters counters = {.size = sizeof counters};
   nay_sst_value value = {.size = sizeof value};
   nay_diag diag = {.what = ""};
-  nay_lookup *lookup;
+  nay_sst_lookup *lookup;
   size_t nkeys = 0, found = 0;
   for (size_t i = 0; i < n; i++) {
     if (nay_sst_open(paths[i], &how, NULL, &diag, &open[i]) != NAY_OK) {
@@ -33,20 +33,22 @@ static int look_up(char **paths, size_t n, char *keys, bool filters) {
     }
     tables[i] = open[i];
   }
-  if (nay_lookup_new(tables, n, NULL, &lookup) != NAY_OK) return 1;
+  nay_sst_lookup_level level = {sizeof level, tables, n, false};
+  if (nay_sst_lookup_new(&level, 1, NULL, NULL, NULL, &lookup) != NAY_OK) return 1;
   for (char *key = keys; *key != 0; key += strlen(key) + 1, nkeys++) {
-    nay_status status = nay_lookup_get(lookup, key, strlen(key), &diag, &value, NULL);
+    nay_status status =
+        nay_sst_lookup_get(lookup, key, strlen(key), NAY_SST_NEWEST, &diag, &value, NULL);
     if (status == NAY_OK)
       found++;
     else if (status != NAY_ENOENT)
       return 1;
   }
-  if (nay_lookup_count(lookup, &counters) != NAY_OK) return 1;
+  if (nay_sst_lookup_stats(lookup, &counters) != NAY_OK) return 1;
   if (!filters) printf("%zu keys in %zu tables, %zu found\n", nkeys, n, found);
   printf("%s filters: %llu blocks read\n", filters ? "with" : "without",
          (unsigned long long)counters.block_reads);
   nay_sst_value_free(&value);
-  nay_lookup_free(lookup);
+  nay_sst_lookup_free(lookup);
   for (size_t i = 0; i < n; i++) nay_sst_free(open[i]);
   return 0;
 }

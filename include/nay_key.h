@@ -78,6 +78,25 @@ NAY_API void nay_key_float(double value, uint8_t key[8]);
 NAY_API nay_status nay_key_parse(nay_key_type type, const char *text, size_t len, nay_diag *diag,
                                  uint8_t *dst, size_t cap, size_t *written);
 
+/* ---- transformations ------------------------------------------------------------------------- */
+
+/* nay_key_transformation: what is done to a text before its type reads it. */
+typedef enum nay_key_transformation {
+  NAY_KEY_TRIM = 1,       /* "trim": nay_key_trim */
+  NAY_KEY_ASCII_LOWER = 2 /* "ascii-lower": nay_key_ascii_lower */
+} nay_key_transformation;
+
+/*
+ * nay_key_trim: text[0, len) without white space at both ends, which is space, \t, \n, \v, \f and
+ * \r. Returns its length; *start is its first byte. Bytes above 0x7f are no white space, so that
+ * U+00A0 and the like stay.
+ */
+NAY_API size_t nay_key_trim(const char *text, size_t len, size_t *start);
+
+/* nay_key_ascii_lower: text[0, len) with a to z for A to Z into dst[0, len), which may be text. All
+ * other bytes stay, so that `É` is not `é`. */
+NAY_API void nay_key_ascii_lower(const char *text, size_t len, char *dst);
+
 /* ---- descriptions ---------------------------------------------------------------------------- */
 
 /*
@@ -100,8 +119,11 @@ NAY_API nay_status nay_key_parse(nay_key_type type, const char *text, size_t len
  *
  * The transformations are applied to the text in this order, then the type reads it. text, bytes,
  * hex and b64 are one type, whose name in files is text: hex and b64 are notations of a text and
- * are decoded first. This version has no transformation. One that a library does not know is
- * NAY_EVERSION where a key is converted; a file with it still opens, copies and merges.
+ * are decoded first. "trim" and "ascii-lower" are known and have no argument; their order does not
+ * matter, and files state them once, in this order. trim also drops white space around a notation;
+ * ascii-lower changes keys of type text alone: the other types read letters of either case. A
+ * transformation that a library does not know is NAY_EVERSION where a key is converted; a file with
+ * it still opens, copies and merges.
  */
 #define NAY_KEY_DESCRIPTION_MAX 63u
 
@@ -110,7 +132,8 @@ typedef struct nay_key_description {
   size_t size; /* sizeof the struct: see ABI in nay.h */
   nay_key_type type;
   uint32_t ntransformations;
-  uint64_t reserved[14]; /* the library's */
+  uint64_t transformations; /* nay_key_transformation, or-ed */
+  uint64_t reserved[13];    /* the library's */
 } nay_key_description;
 
 /*
@@ -134,7 +157,10 @@ NAY_API nay_status nay_key_description_canonical(const char *text, size_t len, n
  */
 NAY_API bool nay_key_description_same(const char *a, const char *b);
 
-/* nay_key_convert: as nay_key_parse, for a description. */
+/*
+ * nay_key_convert: as nay_key_parse, for a description; dst has room for len + 8 bytes, or what a
+ * call with NULL measured. diag->offset counts bytes of the text before it is transformed.
+ */
 NAY_API nay_status nay_key_convert(const nay_key_description *description, const char *text,
                                    size_t len, nay_diag *diag, uint8_t *dst, size_t cap,
                                    size_t *written);

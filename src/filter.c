@@ -503,7 +503,8 @@ const void *nay_filter_meta(const nay_filter *f, size_t *len) {
 
 nay_status nay_filter_set_meta(nay_filter *f, const void *bytes, size_t len) {
   if (f == NULL || (bytes == NULL && len != 0)) return NAY_EINVAL;
-  if (f->format != NULL && len != 0) return NAY_ENOTSUP; /* no other layout has a place for it */
+  /* most other layouts have no place for it */
+  if (f->format != NULL && !f->family->has_note && len != 0) return NAY_ENOTSUP;
   uint8_t *copy = NULL;
   if (len != 0) {
     copy = nay__alloc(&f->allocator, len);

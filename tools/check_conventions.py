@@ -21,7 +21,7 @@ MOST = 110
 # nay_inline_*: the size is a parameter of nay_filter_inline
 SIZELESS = {"nay_hash", "nay_probe", "nay_diag", "nay_allocator", "nay_inline_blocked", "nay_inline_fuse", "nay_inline_slots"}
 # declared in nay_explain.h, which is of filters, until tables have a header for it
-OF_TABLES = {"nay_table_filters_explain", "nay_table_explain_sink"}
+OF_TABLES = {"nay_sst_filters_explain", "nay_sst_filters_visitor"}
 FIRST = re.compile(r"/\* (Stable|Experimental): .*\*/\n")
 FUNCTION = re.compile(r"NAY_API ([^;{(]*?)(nay_\w+)\(([^;{]*)\)\s*[;{]")
 CALLBACK = re.compile(r"\(\*(\w+)\)\(([^;]*?)\)\s*;", re.S)

@@ -47,7 +47,7 @@ static void job_add(job *j, kv_table *t) {
 nay_status kv__flush_to(kv *db, const kv_memtable *m, kv_error *error, kv_table **table) {
   kv_table *t = table_new(0, db->next++);
   kv_file at = kv__file_numbered(db, t->number, "ldb");
-  nay_status status = nay_memtable_write(m->list, at.path, &table_options, &at.diag);
+  nay_status status = nay_sst_memtable_write(m->list, at.path, &table_options, &at.diag);
   status = status == NAY_OK ? kv__table_open(db, t, error) : kv__blame(error, status, &at);
   if (status == NAY_OK)
     *table = t;

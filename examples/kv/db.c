@@ -37,7 +37,7 @@ static nay_status db_rotate(kv *db, kv_error *error) {
 
 /* With the writer lock: waits until the memtable has fewer bytes, or a write has failed. */
 static nay_status db_make_room(kv *db, size_t limit) {
-  while (db->failed == NAY_OK && nay_memtable_bytes(db->view->mem->list) >= limit) {
+  while (db->failed == NAY_OK && nay_sst_memtable_bytes(db->view->mem->list) >= limit) {
     if (db->view->imm != NULL || kv__levels_count(db->view->levels, 0) >= KV_STOP_TABLES)
       pthread_cond_wait(&db->changed, &db->writer);
     else
@@ -54,7 +54,7 @@ static nay_status db_unlock(kv *db, kv_error *error) {
 }
 
 static nay_status db_write(kv *db, bool deleted, kv_slice key, kv_slice value, kv_error *error) {
-  nay_sst_version entry = {sizeof entry, key.data, key.len, .deleted = deleted};
+  nay_sst_entry entry = {sizeof entry, key.data, key.len, .deleted = deleted};
   if (key.len > KV_MAX_BYTES || value.len > KV_MAX_BYTES)
     return kv__fail(error, NAY_EINVAL, "keys and values have at most %d bytes", KV_MAX_BYTES);
   if (db->sequence > LAST_SEQUENCE) return kv__fail(error, NAY_EFULL, "sequences are used up");
@@ -88,14 +88,14 @@ void kv_describe(kv *db, kv_stats *stats) {
   pthread_mutex_lock(&db->writer);
   *stats = db->stats;
   stats->sequence = db->sequence;
-  stats->memtable = nay_memtable_bytes(db->view->mem->list);
+  stats->memtable = nay_sst_memtable_bytes(db->view->mem->list);
   const kv_levels *l = db->view->levels;
   for (unsigned i = 0; i < KV_LEVELS; i++) {
     stats->tables[i] = kv__levels_count(l, i);
     stats->bytes[i] = kv__levels_bytes(l, (kv_range){l->start[i], l->start[i + 1]});
   }
   stats->counters.size = sizeof stats->counters;
-  nay_lookup_count(l->lookup, &stats->counters);
+  nay_sst_lookup_stats(l->lookup, &stats->counters);
   pthread_mutex_unlock(&db->writer);
 }
 
@@ -153,11 +153,12 @@ typedef struct get {
 } get;
 
 /* Of a lookup in the tables. */
-static void get_step(void *ctx, const nay_lookup_step *step) {
+static void get_step(void *ctx, const nay_sst_lookup_step *step) {
   const get *g = ctx;
   char text[200];
-  int n = snprintf(text, sizeof text, "level %zu, %06" PRIu64 ".ldb: %s", step->level,
-                   g->view->levels->tables[step->table]->number, nay_lookup_step_text(step->what));
+  int n =
+      snprintf(text, sizeof text, "level %zu, %06" PRIu64 ".ldb: %s", step->level,
+               g->view->levels->tables[step->table]->number, nay_sst_lookup_step_text(step->what));
   if (step->nbytes != 0)
     snprintf(text + n, sizeof text - (size_t)n, " (offset %" PRIu64 ", %" PRIu64 " bytes)",
              step->offset, step->nbytes);
@@ -174,15 +175,15 @@ nay_status kv_get(kv *db, kv_slice key, uint64_t snapshot, kv_bytes *value, kv_t
   nay_diag diag = {.what = "a memtable"};
   size_t at = SIZE_MAX; /* which table failed */
   nay_status status = NAY_ENOENT;
-  for (size_t i = 0; status == NAY_ENOENT && memtables[i] != NULL; i++) {
-    status = nay_memtable_get_at(memtables[i]->list, key.data, key.len, sequence, &found);
-    const char *what = found.deleted ? "memtable: deleted" : "memtable: found";
-    if (trace != NULL) trace(ctx, status == NAY_OK ? what : "memtable: absent");
+  /* a deletion ends the search: what is older must not come back */
+  for (size_t i = 0; status == NAY_ENOENT && !found.deleted && memtables[i] != NULL; i++) {
+    status = nay_sst_memtable_get(memtables[i]->list, key.data, key.len, sequence, &diag, &found);
+    const char *what = found.deleted ? "memtable: deleted" : "memtable: absent";
+    if (trace != NULL) trace(ctx, status == NAY_OK ? "memtable: found" : what);
   }
-  if (status == NAY_ENOENT)
-    status = nay_lookup_trace(g.view->levels->lookup, key.data, key.len, sequence,
-                              trace != NULL ? get_step : NULL, &g, &diag, &found, &at);
-  if (status == NAY_OK && found.deleted) status = NAY_ENOENT;
+  if (status == NAY_ENOENT && !found.deleted)
+    status = nay_sst_lookup_explain(g.view->levels->lookup, key.data, key.len, sequence,
+                                    trace != NULL ? get_step : NULL, &g, &diag, &found, &at);
   if (status == NAY_OK) {
     value->data = kv__grow(value->data, found.len + 1);
     value->len = found.len;
@@ -202,11 +203,11 @@ nay_status kv_get(kv *db, kv_slice key, uint64_t snapshot, kv_bytes *value, kv_t
 nay_status kv_iter_new(kv *db, uint64_t snapshot, kv_slice from, kv_slice to, kv_error *error,
                        kv_iter *it) {
   kv_view *v = kv__view_ref(db);
-  nay_merge_source sources[2] = {{.size = sizeof *sources}, {.size = sizeof *sources}};
-  nay_memtable_source(v->mem->list, &sources[0]);
-  if (v->imm != NULL) nay_memtable_source(v->imm->list, &sources[1]);
+  nay_sst_source sources[2] = {{.size = sizeof *sources}, {.size = sizeof *sources}};
+  nay_sst_memtable_source(v->mem->list, &sources[0]);
+  if (v->imm != NULL) nay_sst_memtable_source(v->imm->list, &sources[1]);
   uint64_t now = db->sequence, sequence = snapshot != 0 && snapshot < now ? snapshot : now;
-  nay_merge_options how = {sizeof how, sources, .keys = NAY_SST_KEYS_INTERNAL};
+  nay_sst_scan_options how = {sizeof how, sources, .keys = NAY_SST_KEYS_INTERNAL};
   how.nsources = v->imm != NULL ? 2 : 1;
   how.sequence = &sequence;
   how.lower = from.data;
@@ -214,16 +215,16 @@ nay_status kv_iter_new(kv *db, uint64_t snapshot, kv_slice from, kv_slice to, kv
   how.upper = to.data;
   how.upper_len = to.len;
   *it = (kv_iter){.view = v};
-  if (nay_merge_new(v->levels->lookup, &how, NULL, NULL, &it->merge) != NAY_OK)
+  if (nay_sst_scan_new(v->levels->lookup, &how, NULL, NULL, &it->merge) != NAY_OK)
     abort(); /* memory */
-  nay_status status = nay_merge_first(it->merge);
-  if (status == NAY_OK || status == NAY_ENOENT) return status;
-  kv__fail(error, status, "%s: %s", db->dir, nay_merge_diag(it->merge)->what);
+  nay_status status = nay_sst_scan_first(it->merge);
+  if (status == NAY_OK || status == NAY_EEND) return status;
+  kv__fail(error, status, "%s: %s", db->dir, nay_sst_scan_diag(it->merge)->what);
   kv_iter_free(it);
   return status;
 }
 
 void kv_iter_free(kv_iter *it) {
-  nay_merge_free(it->merge);
+  nay_sst_scan_free(it->merge);
   kv__view_unref(it->view);
 }

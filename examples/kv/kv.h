@@ -13,7 +13,7 @@
 #ifndef KV_H
 #define KV_H
 
-#include <nay_sst_scan.h>
+#include <nay_sst_iter.h>
 
 #define KV_LEVELS 7
 
@@ -69,10 +69,10 @@ nay_status kv_get(kv *db, kv_slice key, uint64_t snapshot, kv_bytes *value, kv_t
                   void *ctx, kv_error *error);
 
 /* kv_iter: the keys from `from` on (NULL: the first), below `to` (NULL: no end); sees no later put.
- * Move and read `merge` by the calls of nay_sst_scan.h; it stands at the first key. NAY_ENOENT:
+ * Move and read `merge` by the calls of nay_sst_iter.h; it stands at the first key. NAY_ENOENT:
  * there is none. Free the iterator after NAY_OK and NAY_ENOENT. */
 typedef struct kv_iter {
-  nay_merge *merge;
+  nay_sst_scan *merge;
   struct kv_view *view;
 } kv_iter;
 nay_status kv_iter_new(kv *db, uint64_t snapshot, kv_slice from, kv_slice to, kv_error *error,

@@ -6,7 +6,7 @@
  * next level overlap it. A change of the levels recomputes that for the tables near the change
  * alone: it costs comparisons in proportion to what changes, not to the tables there are.
  */
-#include <nay_sst_stats.h>
+#include <nay_sst_iter.h>
 
 #include "store.h"
 
@@ -14,7 +14,7 @@
 static nay_status table_key_is(nay_sst_iter *it, nay_status status, kv_slice key, kv_file *at,
                                kv_error *error) {
   kv_slice has = {NULL, 0};
-  if (status != NAY_OK && status != NAY_ENOENT) {
+  if (status != NAY_OK && status != NAY_EEND) {
     at->diag = *nay_sst_iter_diag(it);
     return kv__blame(error, status, at);
   }
@@ -54,7 +54,7 @@ nay_status kv__table_open(const kv *db, kv_table *t, kv_error *error) {
   nay_sst_read_options how = {sizeof how, .keys = NAY_SST_KEYS_INTERNAL};
   nay_status status = nay_sst_open(at.path, &how, NULL, &at.diag, &t->sst);
   if (status != NAY_OK) return kv__blame(error, status, &at);
-  nay_sst_describe(t->sst, &info);
+  nay_sst_stats(t->sst, &info);
   nay_sst_stated(t->sst, &has);
   t->bytes = info.nbytes;
   t->last = has.largest_sequence;
@@ -73,7 +73,7 @@ void kv__table_unref(kv_table *t) {
 
 void kv__levels_unref(kv_levels *l) {
   if (l == NULL || atomic_fetch_sub(&l->refs, 1) > 1) return;
-  nay_lookup_free(l->lookup);
+  nay_sst_lookup_free(l->lookup);
   for (size_t i = 0; i < l->n; i++) kv__table_unref(l->tables[i]);
   free(l->before);
   free(l);
@@ -139,13 +139,13 @@ static nay_status levels_status(kv_levels *l, nay_status status, const nay_diag 
 
 static nay_status levels_lookup(kv_levels *l, kv_error *error) {
   const nay_sst **ssts = kv__alloc((l->n + 1) * sizeof(nay_sst *));
-  nay_lookup_level levels[KV_LEVELS];
+  nay_sst_lookup_level levels[KV_LEVELS];
   nay_diag diag = {.what = ""};
   for (size_t i = 0; i < l->n; i++) ssts[i] = l->tables[i]->sst;
   for (unsigned i = 0; i < KV_LEVELS; i++)
     levels[i] =
-        (nay_lookup_level){sizeof levels[i], ssts + l->start[i], kv__levels_count(l, i), i > 0};
-  nay_status status = nay_lookup_new_levels(levels, KV_LEVELS, NULL, NULL, &diag, &l->lookup);
+        (nay_sst_lookup_level){sizeof levels[i], ssts + l->start[i], kv__levels_count(l, i), i > 0};
+  nay_status status = nay_sst_lookup_new(levels, KV_LEVELS, NULL, NULL, &diag, &l->lookup);
   free(ssts);
   return levels_status(l, status, &diag, error);
 }
@@ -158,7 +158,7 @@ static nay_status levels_edit(kv_levels *l, const kv_levels *old, kv_table *cons
   const nay_sst **removed = kv__alloc((old->n + 1) * sizeof(nay_sst *));
   const nay_sst **added = kv__alloc((n + 1) * sizeof(nay_sst *));
   size_t gone = 0, nedits = change->to - from + 1;
-  nay_lookup_edit edits[2] = {{.size = sizeof edits[0]}, {.size = sizeof edits[1]}};
+  nay_sst_lookup_edit edits[2] = {{.size = sizeof edits[0]}, {.size = sizeof edits[1]}};
   nay_diag diag = {.what = ""};
   for (size_t i = 0; i < nedits; i++) {
     edits[i].level = from + i;
@@ -170,7 +170,8 @@ static nay_status levels_edit(kv_levels *l, const kv_levels *old, kv_table *cons
   for (size_t i = 0; i < n; i++) added[i] = tables[i]->sst;
   edits[nedits - 1].added = added;
   edits[nedits - 1].nadded = n;
-  nay_status status = nay_lookup_new_edited(old->lookup, edits, nedits, NULL, &diag, &l->lookup);
+  nay_status status =
+      nay_sst_lookup_new_edited(old->lookup, edits, nedits, NULL, &diag, &l->lookup);
   free(removed);
   free(added);
   return levels_status(l, status, &diag, error);

@@ -47,19 +47,19 @@ kv_memtable *kv__memtable_new(const kv *db, uint64_t store, uint64_t log, uint64
   kv_memtable *m = kv__alloc(sizeof *m);
   *m = (kv_memtable){.refs = 1, .last = last, .store = store, .log = log, .fd = -1};
   m->at = kv__file_numbered(db, log, "log");
-  if (nay_memtable_new(NULL, NULL, NULL, &m->list) != NAY_OK) abort();
+  if (nay_sst_memtable_new(NULL, NULL, NULL, &m->list) != NAY_OK) abort();
   return m;
 }
 
 void kv__memtable_unref(kv_memtable *m) {
   if (m == NULL || atomic_fetch_sub(&m->refs, 1) > 1) return;
-  nay_memtable_free(m->list);
+  nay_sst_memtable_free(m->list);
   if (m->fd >= 0) close(m->fd);
   free(m);
 }
 
-void kv__memtable_add(kv_memtable *m, const nay_sst_version *entry, kv_slice value) {
-  if (nay_memtable_add(m->list, entry, value.data, value.len) != NAY_OK) abort();
+void kv__memtable_add(kv_memtable *m, const nay_sst_entry *entry, kv_slice value) {
+  if (nay_sst_memtable_add(m->list, entry, value.data, value.len) != NAY_OK) abort();
   m->last = entry->sequence;
 }
 
@@ -121,7 +121,7 @@ nay_status kv__log_sync(kv_memtable *m, kv_error *error) {
   return kv__blame(error, status, &m->at);
 }
 
-nay_status kv__log_append(kv_memtable *m, const nay_sst_version *entry, kv_slice value, bool sync,
+nay_status kv__log_append(kv_memtable *m, const nay_sst_entry *entry, kv_slice value, bool sync,
                           kv_error *error) {
   nay_status status = log_settle(m, error);
   if (status != NAY_OK) return status;
@@ -144,7 +144,7 @@ nay_status kv__log_append(kv_memtable *m, const nay_sst_version *entry, kv_slice
 /* ---- reading ---- */
 
 typedef struct log_record {
-  nay_sst_version entry;
+  nay_sst_entry entry;
   kv_slice value;
   uint64_t len, synced; /* of a header that is whole: bytes of the record; what it states */
 } log_record;

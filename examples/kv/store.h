@@ -75,7 +75,7 @@ uint64_t kv__checksum(uint64_t store, uint64_t log, const void *bytes, size_t le
 /* kv_memtable: the newest entries, and the log that has them. */
 typedef struct kv_memtable {
   _Atomic unsigned refs;
-  nay_memtable *list;
+  nay_sst_memtable *list;
   uint64_t store, log; /* the store's id, the number of the log: the key of the log's checksums */
   uint64_t last;       /* sequence of the newest entry; without one, of what is older */
   kv_file at;          /* the log */
@@ -94,11 +94,11 @@ typedef struct kv_salvage {
 
 kv_memtable *kv__memtable_new(const kv *db, uint64_t store, uint64_t log, uint64_t last);
 void kv__memtable_unref(kv_memtable *m);
-void kv__memtable_add(kv_memtable *m, const nay_sst_version *entry, kv_slice value);
+void kv__memtable_add(kv_memtable *m, const nay_sst_entry *entry, kv_slice value);
 
 /* kv__log_create: an empty log, whose name is on the disk when it returns. */
 nay_status kv__log_create(kv_memtable *m, kv_error *error);
-nay_status kv__log_append(kv_memtable *m, const nay_sst_version *entry, kv_slice value, bool sync,
+nay_status kv__log_append(kv_memtable *m, const nay_sst_entry *entry, kv_slice value, bool sync,
                           kv_error *error);
 nay_status kv__log_sync(kv_memtable *m, kv_error *error);
 
@@ -126,7 +126,7 @@ typedef struct kv_table {
  * in the order of keys. */
 typedef struct kv_levels {
   _Atomic unsigned refs;
-  nay_lookup *lookup;
+  nay_sst_lookup *lookup;
   size_t n, start[KV_LEVELS + 1]; /* level i has the tables from start[i] to start[i + 1] */
   uint64_t *before;               /* n + 1: the bytes of all tables before this one */
   kv_table *tables[];

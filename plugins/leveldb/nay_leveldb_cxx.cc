@@ -1,7 +1,7 @@
 // nay_leveldb_cxx.cc - a nay_policy as a leveldb::FilterPolicy.
 //
-// Compiled here and not in a header: LevelDB is usually built without RTTI, and a class derived from
-// one of its own then needs -fno-rtti, which users should not have to know.
+// Compiled here and not in a header: LevelDB is usually built without RTTI, and a class derived
+// from one of its own then needs -fno-rtti, which users should not have to know.
 #include <leveldb/filter_policy.h>
 #include <leveldb/slice.h>
 
@@ -54,7 +54,7 @@ class Policy final : public leveldb::FilterPolicy {
 
   bool KeyMayMatch(const leveldb::Slice &key, const leveldb::Slice &filter) const override {
     return policy_.may_contain(policy_.ctx, key.data(), key.size(),
-                             reinterpret_cast<const uint8_t *>(filter.data()), filter.size());
+                               reinterpret_cast<const uint8_t *>(filter.data()), filter.size());
   }
 
  private:

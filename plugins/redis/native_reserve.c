@@ -119,10 +119,12 @@ static const char *parse_key_type(reserve *r, const redis_string *argument) {
   }
   /* items are converted by the type that the filter states, which is never a notation */
   char canonical[NAY_KEY_DESCRIPTION_MAX + 1];
-  if (nay_key_description_canonical(text, len, NULL, canonical) != NAY_OK ||
-      strcmp(canonical, r->key_type) != 0) {
+  bool notation =
+      how.type == NAY_KEY_HEX || how.type == NAY_KEY_B64 || strncmp(r->key_type, "bytes", 5) == 0;
+  if (nay_key_description_canonical(text, len, NULL, canonical) != NAY_OK || notation) {
     return "ERR KEYTYPE: bytes, hex and b64 are notations of text; decode the items, and give text";
   }
+  memcpy(r->key_type, canonical, sizeof canonical);
   r->given |= GIVEN_KEYTYPE;
   return NULL;
 }

@@ -295,6 +295,7 @@ struct nay_family {
                          hashes and drop duplicates first */
   bool concurrent;    /* takes NAY_CONCURRENT */
   bool copy_locked;   /* and a copy waits for adds: half an add would not pass check() */
+  bool has_note;      /* of another layout: files have a place for metadata all the same */
   bool skips_repeats; /* builders drop a hash that equals the one before it */
   uint32_t capacity_mask; /* bits of shape.extra that say how much a filter can take, not where its
                              keys are: filters that differ in them merge */

@@ -29,6 +29,15 @@ bool nay__classic_payload(const nay_shape *shape, uint64_t *nbits, uint64_t *nby
   return true;
 }
 
+double nay__classic_nbits_for(uint64_t nkeys, double fpr) {
+  return -(double)nkeys * nay__ln_nearest(fpr) / (NAY_LN2 * NAY_LN2);
+}
+
+uint32_t nay__classic_k(double nbits, uint64_t nkeys) {
+  double k = nbits / (double)nkeys * NAY_LN2 + 0.5;
+  return k < 1 ? 1 : k > 1e9 ? 1000000000 : (uint32_t)k;
+}
+
 double nay__classic_fpr(const nay_probing *p, const nay_shape *shape, uint64_t nkeys) {
   if (shape->nunits == 0) return nay__probing_empty(p, shape);
   return nay__fpr_bloom(shape->nunits, shape->k, nkeys);
@@ -38,8 +47,9 @@ void nay__classic_census(const nay_probing *p, const nay_filter *a, const nay_fi
                          uint64_t factor, nay_census *census) {
   assert(factor == 1); /* no fold */
   (void)factor;
-  uint64_t set = b == NULL ? nay__bits_count(a->bits.bytes, a->nbytes)
-                           : nay__bits_count_or(a->bits.bytes, b->bits.bytes, a->nbytes);
+  size_t at = p->header, len = a->nbytes - at;
+  uint64_t set = b == NULL ? nay__bits_count(a->bits.bytes + at, len)
+                           : nay__bits_count_or(a->bits.bytes + at, b->bits.bytes + at, len);
   nay_census c = {.nbits = a->shape.nunits, .nbits_set = set};
   if (a->shape.nunits == 0) {
     c.fpr = nay__probing_empty(p, &a->shape);
@@ -65,7 +75,7 @@ void nay__probing_explain(const nay_probing *p, const nay_filter *f, nay_hash ha
   for (uint32_t i = 0; i < shape->k; i++) {
     uint64_t bit = p->next(shape, &state);
     if (block_bits == 0) {
-      nay__explain_line_bit(run, f->bits.bytes, shape->nunits, bit);
+      nay__explain_line_bit(run, f->bits.bytes + p->header, shape->nunits, bit);
     } else {
       uint64_t block = bit / block_bits, first = block * block_bits;
       nay_explain_unit unit = {"block", block, nay__explain_at(run, f->bits.bytes) + first,

@@ -40,6 +40,8 @@ typedef struct nay_probing {
   bool (*empty_is_maybe)(const nay_shape *);
   /* bits of the block that has all bits of a key; NULL: they are anywhere */
   uint64_t (*block_bits)(const nay_shape *);
+  /* bytes of the payload before the array: numbers that change with the keys */
+  size_t header;
 } nay_probing;
 
 NAY_INLINE bool nay__probing_empty(const nay_probing *p, const nay_shape *shape) {
@@ -64,7 +66,7 @@ NAY_INLINE nay_status nay__probing_add(const nay_probing *p, nay_filter *f, nay_
   nay_hash state = nay__probing_start(p, shape, hash);
   bool fresh = false;
   for (uint32_t i = 0; i < shape->k; i++) {
-    fresh |= !nay__bit_set(f->bits.bytes, p->next(shape, &state));
+    fresh |= !nay__bit_set(f->bits.bytes + p->header, p->next(shape, &state));
   }
   *is_new = fresh;
   return NAY_OK;
@@ -76,7 +78,7 @@ NAY_INLINE bool nay__probing_test(const nay_probing *p, const nay_filter *f, nay
   if (NAY_UNLIKELY(nay__probing_reserved(p, shape))) return true;
   nay_hash state = nay__probing_start(p, shape, hash);
   for (uint32_t i = 0; i < shape->k; i++) {
-    if (!nay__bit_get(f->bits.bytes, p->next(shape, &state))) return false;
+    if (!nay__bit_get(f->bits.bytes + p->header, p->next(shape, &state))) return false;
   }
   return true;
 }
@@ -103,6 +105,16 @@ double nay__classic_fpr(const nay_probing *p, const nay_shape *shape, uint64_t n
 void nay__classic_census(const nay_probing *p, const nay_filter *a, const nay_filter *b,
                          uint64_t factor, nay_census *census);
 extern const nay_family_algebra nay__classic_algebra;
+
+/* nay__classic_nbits_for: -nkeys ln(fpr) / ln(2)^2, in the order in which those that cite the
+ * formula compute it, before they round it: ln is that of a good libm. */
+double nay__classic_nbits_for(uint64_t nkeys, double fpr);
+
+/* nay__classic_k: round(bits / nkeys * ln 2), at least 1. */
+uint32_t nay__classic_k(double nbits, uint64_t nkeys);
+
+/* Arrays of 64-bit words in big-endian files, bit p in word p / 64: p of the bytes in the file. */
+#define NAY_WORDS_BE(p) ((p) ^ 0x38)
 
 /*
  * NAY_CLASSIC_VERBS: the verbs of an array of bits by a `static const nay_probing`, and

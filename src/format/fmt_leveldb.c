@@ -49,7 +49,7 @@ static nay_hash leveldb_bloom_hash_of(const uint8_t *key, size_t len) {
   return (nay_hash){nay__leveldb_hash(key, len, NAY_LEVELDB_SEED), 0};
 }
 static const nay_foreign_hash leveldb_bloom_hash = {(nay_hash_kind)64, "leveldb", false,
-                                                    leveldb_bloom_hash_of};
+                                                    leveldb_bloom_hash_of, NULL};
 
 const nay_format nay__format_leveldb = {
     .name = "leveldb",

@@ -61,7 +61,7 @@ const nay_filter *nay_view_filter(const nay_view *view) {
 const nay_format nay__format_nay = {
     .name = "nay",
     .about = "the native file, every byte checksummed",
-    .traits = NAY_FORMAT_MAGIC | NAY_FORMAT_CHECKSUM,
+    .traits = NAY_FORMAT_MAGIC | NAY_FORMAT_CHECKSUM | NAY_FORMAT_NOTE,
     .named_wrong = "the magic number of a native file (nay), not of the layout that is named",
     .matches = nay__native_magic,
 };

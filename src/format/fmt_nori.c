@@ -66,7 +66,8 @@ static nay_status nori_parse(const uint8_t *bytes, size_t len, nay_diag *diag, n
 }
 
 /* num_bits = n * bits_per_key, so the header tells n. */
-static uint64_t nori_planned(const nay_shape *shape) {
+static uint64_t nori_planned(const nay_shape *shape, const uint8_t *bytes) {
+  (void)bytes;
   return shape->extra != 0 ? shape->nunits / shape->extra : 0;
 }
 
@@ -81,7 +82,7 @@ static void nori_encode(const nay_filter *f, uint8_t *dst) {
 static nay_hash nori_hash_of(const uint8_t *key, size_t len) {
   return (nay_hash){XXH64(key, len, 0), XXH64(key, len, 1)};
 }
-const nay_foreign_hash nay__nori_hash = {(nay_hash_kind)66, "xxh64x2", true, nori_hash_of};
+const nay_foreign_hash nay__nori_hash = {(nay_hash_kind)66, "xxh64x2", true, nori_hash_of, NULL};
 
 const nay_format nay__format_nori = {
     .name = "nori",

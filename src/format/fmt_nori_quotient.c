@@ -196,7 +196,10 @@ static nay_status quotient_plan_compact(uint64_t nkeys, double bits, nay_diag *d
 }
 
 /* The load that nori plans for. */
-static uint64_t quotient_planned(const nay_shape *shape) { return shape->nunits / 4 * 3; }
+static uint64_t quotient_planned(const nay_shape *shape, const uint8_t *bytes) {
+  (void)bytes;
+  return shape->nunits / 4 * 3;
+}
 
 static double quotient_bits_rate(double bits) { return 0.75 * nay__exp(-bits * NAY_LN2); }
 

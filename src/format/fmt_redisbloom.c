@@ -202,11 +202,11 @@ static nay_hash redisbloom_cf_hash_of(const uint8_t *key, size_t len) {
   return (nay_hash){nay__murmur64a(key, len, 0), 0};
 }
 static const nay_foreign_hash redisbloom_cf_hash = {(nay_hash_kind)80, "murmur64a", false,
-                                                    redisbloom_cf_hash_of};
+                                                    redisbloom_cf_hash_of, NULL};
 static const nay_foreign_hash redisbloom_bf_hash = {(nay_hash_kind)81, "murmur64a-x2", true,
-                                                    nay__murmur64x2};
+                                                    nay__murmur64x2, NULL};
 static const nay_foreign_hash redisbloom_old_bf_hash = {(nay_hash_kind)82, "murmur2-x2", true,
-                                                        nay__murmur32x2};
+                                                        nay__murmur32x2, NULL};
 
 const nay_format nay__format_redisbloom_bf = {
     .name = "redisbloom-bf",

@@ -10,7 +10,12 @@
 #define NAY_FORMAT_INTERNAL_H
 
 #include "filter.h"
+#include "math/plan.h"
 #include "nay_format.h"
+
+#define NAY_TAKES_NBITS 0x01u
+#define NAY_TAKES_K 0x02u
+#define NAY_TAKES_SEED 0x04u
 
 /*
  * NAY_FORMATS: every format, in the order of nay_format_at. X(file, name) stands for a
@@ -38,13 +43,20 @@
   X(redisbloom, redis_dump_cf) \
   X(cassandra, cassandra)      \
   X(cassandra, cassandra_old)  \
-  X(cassandra, cassandra_old_swapped)
+  X(cassandra, cassandra_old_swapped) \
+  X(guava, guava)              \
+  X(guava, guava_mitz32)       \
+  X(spark, spark_v1)           \
+  X(spark, spark_v2)           \
+  X(spark, spark_sql_v1)       \
+  X(spark, spark_sql_v2)       \
+  X(dcso, dcso)
 /* clang-format on */
 
 struct nay_format {
   const char *name;
   const char *about;
-  uint32_t traits;              /* NAY_FORMAT_MAGIC | NAY_FORMAT_CHECKSUM */
+  uint32_t traits;              /* NAY_FORMAT_... */
   const char *named_wrong;      /* the message when these bytes are read as another format */
   const nay_family *family;     /* NULL: the native format, which has many */
   const nay_foreign_hash *hash; /* NULL: the native format */
@@ -55,10 +67,14 @@ struct nay_format {
   double (*rate)(double bits_per_key);
   /* layouts that one reader tells apart by the bytes: which of them these are; NULL: this one */
   const nay_format *(*variant)(const nay_format *named, const uint8_t *bytes, size_t len);
+  /* instead of plan and reserve: params -> shape by a size that `sizing` names; reads the fields in
+   * `takes` beyond nkeys, fpr and bits_per_key. nkeys is at least 1. */
+  nay_status (*size_by)(const nay_params *params, nay_sizing sizing, nay_diag *, nay_shape *);
+  uint32_t takes; /* NAY_TAKES_... */
   /* bytes -> shape and location of the payload; all checks */
   nay_status (*parse)(const uint8_t *bytes, size_t len, nay_diag *, nay_shape *, nay_span *payload);
   /* how many keys the header says were planned for; NULL: it does not say */
-  uint64_t (*planned)(const nay_shape *);
+  uint64_t (*planned)(const nay_shape *, const uint8_t *bytes);
   size_t overhead; /* bytes around the payload */
   /* how many bytes encode writes; NULL: payload and overhead */
   size_t (*size)(const nay_filter *);
@@ -71,6 +87,13 @@ struct nay_format {
   bool (*has_other_hash)(const uint8_t *payload);
   /* whether bytes start with this layout's magic number */
   bool (*matches)(const uint8_t *bytes, size_t len);
+  /* whether a file of len bytes starts so that it probably is of this layout: its numbers agree
+   * with each other and with its length. `head` is at least 64 bytes, or all */
+  bool (*fits)(const uint8_t *head, size_t nhead, uint64_t len);
+  /* the seed of the hash, where it has one */
+  uint64_t (*seed)(const uint8_t *bytes);
+  /* bytes after the filter that are the user's: nay_filter_meta; NULL: there are none */
+  nay_span (*note)(const uint8_t *bytes, size_t len, const nay_shape *);
   /*
    * Packed bytes: unpack before `parse`, pack instead of `encode`. With dst NULL both only check
    * and measure. *extra goes into shape.extra.

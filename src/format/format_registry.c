@@ -39,6 +39,19 @@ const nay_format *nay_format_recognise(const void *bytes, size_t len) {
   return NULL;
 }
 
+const nay_format *nay_format_guess(const void *head, size_t nhead, uint64_t len) {
+  const nay_format *found = nay_format_recognise(head, nhead), *format;
+  for (size_t i = 0; head != NULL && (format = nay_format_at(i)) != NULL; i++) {
+    if (found != NULL && (found->matches != NULL || format->fits == NULL)) continue;
+    if (format->fits == NULL || !format->fits(head, nhead, len)) continue;
+    if (found != NULL && found->fits != format->fits) return NULL; /* of two systems */
+    if (found == NULL) {
+      found = format->variant != NULL ? format->variant(format, head, nhead) : format;
+    }
+  }
+  return found;
+}
+
 const nay_format *nay_filter_format(const nay_filter *f) {
   return f == NULL ? NULL : f->format != NULL ? f->format : &nay__format_nay;
 }
@@ -105,11 +118,16 @@ static const char *format_refused(const nay_format *format, const nay_params *p)
     return "kind: this layout is of another family, leave it 0";
   }
   if (p->nbytes != 0) return "nbytes: this layout is sized by bits_per_key or fpr";
-  if (p->nbits != 0) return "nbits: this layout is sized by bits_per_key or fpr";
-  if (p->k != 0) return "k: this layout takes it from bits_per_key";
+  uint32_t takes = format->takes;
+  if (p->nbits != 0 && (takes & NAY_TAKES_NBITS) == 0) {
+    return "nbits: this layout is sized by bits_per_key or fpr";
+  }
+  if (p->k != 0 && (takes & NAY_TAKES_K) == 0) return "k: this layout takes it from bits_per_key";
   if (p->fold != 0) return "fold: this layout cannot be folded";
   if (p->hash != NAY_HASH_XXH3) return "hash: this layout has one of its own, leave it 0";
-  if (p->seed != 0) return "seed: the hash of this layout has none";
+  if (p->seed != 0 && (takes & NAY_TAKES_SEED) == 0) {
+    return "seed: the hash of this layout has none";
+  }
   if (p->flags != 0) return "flags: this layout has none";
   if (p->nkeys > NAY_MAX_NKEYS) return "nkeys is above 2^56";
   return NULL;
@@ -167,9 +185,24 @@ static bool format_reserves(const nay_format *format, const nay_params *p) {
   return format->reserve != NULL && (format->plan == NULL || p == NULL || p->bits_per_key == 0);
 }
 
+/* For layouts that read more fields of params than these: size_by. */
+static nay_status format_size(const nay_format *format, const nay_params *p, nay_diag *diag,
+                              nay_shape *shape) {
+  const char *refused = p == NULL ? "params is NULL" : format_refused(format, p);
+  if (refused != NULL) return nay__fail(diag, NAY_EINVAL, refused, 0);
+  nay_params full = *p;
+  full.nkeys = nay__max_u64(p->nkeys, 1);
+  nay_params checked = {
+      .nkeys = full.nkeys, .fpr = p->fpr, .bits_per_key = p->bits_per_key, .nbits = p->nbits};
+  nay_sizing by;
+  NAY_TRY(nay__params_check(&checked, diag, &by));
+  return format->size_by(&full, by, diag, shape);
+}
+
 static nay_status format_shape(const nay_format *format, const nay_params *p, nay_diag *diag,
                                nay_shape *shape) {
   double bits_per_key;
+  if (format->size_by != NULL) return format_size(format, p, diag, shape);
   if (format_reserves(format, p)) return format_reserve(format, p, diag, shape);
   if (format->plan == NULL) {
     return nay__fail(diag, NAY_ENOTSUP, "filters in this layout are read here, not made", 0);
@@ -224,6 +257,7 @@ nay_status nay_format_new(const nay_format *format, const nay_params *from,
     return nay__fail(diag, NAY_ENOTSUP, "this layout needs all keys at once: take a builder", 0);
   }
   nay_hash_fn hasher = nay__hasher_foreign(format->hash);
+  hasher.seed = params->seed;
   nay_filter *f;
   nay_status status = nay__filter_make(format->family, &shape, &hasher, params->nkeys, 0, &a, &f);
   if (status != NAY_OK) return nay__filter_made(status, diag);
@@ -254,6 +288,7 @@ nay_status nay_format_builder_new(const nay_format *format, const nay_params *fr
   nay_shape shape;
   NAY_TRY(format_shape(format, params, diag, &shape));
   nay_hash_fn hasher = nay__hasher_foreign(format->hash);
+  hasher.seed = params->seed;
   return nay__builder_make(format, format->family, params, &hasher, format_builder_plan, false,
                            allocator, diag, builder);
 }
@@ -328,9 +363,15 @@ static nay_status format_parse(const nay_format *format, const void *bytes, size
                        .hasher = nay__hasher_foreign(format->hash)};
   nay_span payload;
   NAY_TRY(format->parse(bytes, len, diag, &parsed.shape, &payload));
-  if (format->planned != NULL) parsed.nkeys = format->planned(&parsed.shape);
+  if (format->planned != NULL) parsed.nkeys = format->planned(&parsed.shape, bytes);
   if (format->has_other_hash != NULL && format->has_other_hash(payload.at)) {
     parsed.hasher = nay__hasher_foreign(format->other_hash);
+  }
+  if (format->seed != NULL) parsed.hasher.seed = format->seed(bytes);
+  if (format->note != NULL) {
+    nay_span note = format->note(bytes, len, &parsed.shape);
+    parsed.meta = note.len != 0 ? note.at : NULL;
+    parsed.meta_len = note.len;
   }
   if ((flags & NAY_FORMAT_AS_WRITTEN) != 0) parsed.flags |= NAY_IS_AS_WRITTEN;
   nay__filter_attach(&parsed, payload.at, payload.len);

@@ -67,7 +67,10 @@ bool nay__hasher_same(const nay_hash_fn *a, const nay_hash_fn *b) {
 }
 
 static NAY_NOINLINE nay_hash hash_slow(const nay_hash_fn *hasher, const uint8_t *p, size_t len) {
-  if (hasher->foreign != NULL) return hasher->foreign->hash(p, len);
+  const nay_foreign_hash *foreign = hasher->foreign;
+  if (foreign != NULL) {
+    return foreign->seeded != NULL ? foreign->seeded(hasher->seed, p, len) : foreign->hash(p, len);
+  }
   assert(hasher->kind == NAY_HASH_SIPHASH && "the hasher is not ready");
   return (nay_hash){nay__siphash(hasher->key, p, len, 1, 3), 0};
 }

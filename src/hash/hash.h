@@ -25,6 +25,8 @@ typedef struct nay_foreign_hash {
   const char *name; /* for nay_hash_name */
   bool has_hi;      /* it needs both words of nay_hash */
   nay_hash (*hash)(const uint8_t *key, size_t len);
+  /* instead of hash, where a filter has a seed of its own; NULL: it has none */
+  nay_hash (*seeded)(uint64_t seed, const uint8_t *key, size_t len);
 } nay_foreign_hash;
 
 /* nay_hash_fn: a public nay_hasher holds one, and so does every filter. */
@@ -151,6 +153,9 @@ void nay__leveldb_hash_four(const void *const keys[4], size_t len, uint32_t seed
 uint32_t nay__leveldb_hash_s8(const uint8_t *p, size_t len, uint32_t seed);
 uint64_t nay__xxph3(const uint8_t *p, size_t len);
 uint32_t nay__farm_fingerprint32(const uint8_t *p, size_t len);
+/* MurmurHash3 of 128 bits (x64), seed 0; and of 32 bits (x86). */
+nay_hash nay__murmur3_128(const uint8_t *p, size_t len);
+uint32_t nay__murmur3_32(const uint8_t *p, size_t len, uint32_t seed);
 uint64_t nay__murmur64a(const uint8_t *p, size_t len, uint64_t seed);
 uint32_t nay__murmur32(const uint8_t *p, size_t len, uint32_t seed);
 /* RedisBloom's pairs: the first hash is the seed of the second. */

@@ -96,8 +96,27 @@ static nay_status key_fixed(const key_parser *parser, key_cursor *c, uint8_t *ou
   return NAY_OK;
 }
 
-nay_status nay_key_parse(nay_key_type type, const char *text, size_t len, nay_diag *diag,
-                         uint8_t *out, size_t cap, size_t *key_len) {
+/* Runs the parser twice: to measure, then to write into a buffer that is large enough. */
+static nay_status key_written(const key_parser *parser, uint64_t transformations, key_cursor *c,
+                              uint8_t *out, size_t cap, size_t *key_len) {
+  key_sink sink = {.transformations = transformations};
+  NAY_TRY(parser->write(c, &sink));
+  size_t len = transformations != 0 ? sink.end : sink.len;
+  if (out != NULL) {
+    if (len > cap) {
+      return nay__fail(c->diag, NAY_EBUFFER, "the key is longer than the buffer", 0);
+    }
+    sink = (key_sink){.out = out, .transformations = transformations, .most = len};
+    c->at = 0;
+    NAY_TRY(parser->write(c, &sink));
+  }
+  *key_len = len;
+  return NAY_OK;
+}
+
+nay_status nay__key_parse_as(nay_key_type type, uint64_t transformations, const char *text,
+                             size_t len, nay_diag *diag, uint8_t *out, size_t cap,
+                             size_t *key_len) {
   if ((unsigned)type >= KEY_NTYPES) return nay__fail(diag, NAY_EINVAL, "no such type of key", 0);
   if (text == NULL && len != 0) return nay__fail(diag, NAY_EINVAL, "the text is NULL", 0);
   if (key_len == NULL) return nay__fail(diag, NAY_EINVAL, "written is NULL", 0);
@@ -105,14 +124,10 @@ nay_status nay_key_parse(nay_key_type type, const char *text, size_t len, nay_di
   key_cursor c = {.text = (const uint8_t *)text, .len = len, .diag = diag};
   if (len == 0 && !parser->may_be_empty) return nay__key_fail(&c, "an empty text has no value");
   if (parser->scan != NULL) return key_fixed(parser, &c, out, cap, key_len);
-  key_sink sink = {.out = NULL};
-  NAY_TRY(parser->write(&c, &sink));
-  if (out != NULL) {
-    if (sink.len > cap) return nay__fail(diag, NAY_EBUFFER, "the key is longer than the buffer", 0);
-    sink = (key_sink){.out = out};
-    c.at = 0;
-    NAY_TRY(parser->write(&c, &sink));
-  }
-  *key_len = sink.len;
-  return NAY_OK;
+  return key_written(parser, transformations, &c, out, cap, key_len);
+}
+
+nay_status nay_key_parse(nay_key_type type, const char *text, size_t len, nay_diag *diag,
+                         uint8_t *out, size_t cap, size_t *key_len) {
+  return nay__key_parse_as(type, 0, text, len, diag, out, cap, key_len);
 }

@@ -93,6 +93,57 @@ static bool description_type(const char *text, size_t len, nay_key_type *type) {
   return nay_key_type_parse(name, type) == NAY_OK;
 }
 
+typedef struct description_name {
+  const char *name;
+  nay_key_transformation bit;
+} description_name;
+
+/* In the order in which files state them. */
+static const description_name description_names[] = {{"trim", NAY_KEY_TRIM},
+                                                     {"ascii-lower", NAY_KEY_ASCII_LOWER}};
+#define DESCRIPTION_NAMES (sizeof description_names / sizeof description_names[0])
+
+static uint64_t description_bit(const char *name, size_t len) {
+  for (size_t i = 0; i < DESCRIPTION_NAMES; i++) {
+    const char *is = description_names[i].name;
+    if (strlen(is) == len && memcmp(is, name, len) == 0) return description_names[i].bit;
+  }
+  return 0;
+}
+
+/* The bits of ",name,name"; *unknown is the offset of the first one that is not known, or len. */
+static uint64_t description_bits(const char *text, size_t len, size_t *unknown) {
+  uint64_t bits = 0;
+  *unknown = len;
+  for (size_t at = 0; at < len;) {
+    const char *comma = memchr(text + at + 1, ',', len - at - 1);
+    size_t next = comma != NULL ? (size_t)(comma - text) : len;
+    uint64_t bit = description_bit(text + at + 1, next - at - 1);
+    if (bit == 0 && *unknown == len) *unknown = at + 1;
+    bits |= bit;
+    at = next;
+  }
+  return bits;
+}
+
+/* Transformations that are all known have one spelling; others stay as they are. */
+static size_t description_spell(const char *text, size_t len, nay_key_text spelled) {
+  size_t unknown, used = 0;
+  uint64_t bits = description_bits(text, len, &unknown);
+  if (unknown != len) {
+    memcpy(spelled, text, len);
+    return len;
+  }
+  for (size_t i = 0; i < DESCRIPTION_NAMES; i++) {
+    size_t n = strlen(description_names[i].name);
+    if ((bits & description_names[i].bit) == 0) continue;
+    spelled[used] = ',';
+    memcpy(spelled + used + 1, description_names[i].name, n);
+    used += n + 1;
+  }
+  return used;
+}
+
 nay_status nay__key_canonical(const char *text, size_t len, nay_diag *diag,
                               nay_key_text canonical) {
   size_t type_len;
@@ -109,9 +160,10 @@ nay_status nay__key_canonical(const char *text, size_t len, nay_diag *diag,
   if (name_len + (len - type_len) > NAY_KEY_DESCRIPTION_MAX) {
     return nay__fail(diag, NAY_EINVAL, "a key description has at most 63 bytes", len);
   }
-  nay_key_text made = "";
+  nay_key_text made = "", spelled = "";
+  size_t spelled_len = description_spell(text + type_len, len - type_len, spelled);
   memcpy(made, name, name_len);
-  memcpy(made + name_len, text + type_len, len - type_len);
+  memcpy(made + name_len, spelled, spelled_len);
   memcpy(canonical, made, sizeof made);
   return NAY_OK;
 }
@@ -159,20 +211,13 @@ nay_status nay_key_description_parse(const char *text, nay_diag *diag,
   if (!description_type(text, type_len, &d.type)) {
     return nay__fail(diag, NAY_EVERSION, "a type of keys that this library does not know", 0);
   }
-  if (d.ntransformations != 0) {
+  size_t unknown;
+  d.transformations = description_bits(text + type_len, len - type_len, &unknown);
+  if (type_len + unknown != len) {
     return nay__fail(diag, NAY_EVERSION, "a transformation of keys that this library does not know",
-                     type_len + 1);
+                     type_len + unknown);
   }
+  d.ntransformations = (uint32_t)__builtin_popcountll(d.transformations);
   nay__abi_write(DESCRIPTION_ABI, &d, description);
   return NAY_OK;
-}
-
-nay_status nay_key_convert(const nay_key_description *description, const char *text, size_t len,
-                           nay_diag *diag, uint8_t *out, size_t cap, size_t *key_len) {
-  if (description == NULL) return nay__fail(diag, NAY_EINVAL, "description is NULL", 0);
-  if (description->ntransformations != 0) {
-    return nay__fail(diag, NAY_EVERSION, "a transformation of keys that this library does not know",
-                     0);
-  }
-  return nay_key_parse(description->type, text, len, diag, out, cap, key_len);
 }

@@ -10,6 +10,7 @@
 #define NAY_KEY_TEXT_H
 
 #include "base/base.h"
+#include "nay_key.h"
 
 /* The text, and the byte that is parsed next. */
 typedef struct key_cursor {
@@ -18,10 +19,16 @@ typedef struct key_cursor {
   nay_diag *diag;
 } key_cursor;
 
-/* Takes the bytes of a key. out is NULL while the key is measured. */
+/*
+ * Takes the bytes of a key. out is NULL while the key is measured. Of a notation the bytes may be
+ * transformed: then white space at the start is dropped, `end` is behind the last byte that is
+ * none, and nothing is written past `most`.
+ */
 typedef struct key_sink {
   uint8_t *out;
   size_t len;
+  uint64_t transformations; /* nay_key_transformation, or-ed */
+  size_t end, most;
 } key_sink;
 
 /* ---- the cursor ---- */
@@ -93,7 +100,23 @@ static inline void nay__key_put(key_sink *sink, const void *bytes, size_t len) {
   sink->len += len;
 }
 
+/* nay__key_is_space: what trim drops. */
+static inline bool nay__key_is_space(int byte) { return byte == ' ' || (byte >= 9 && byte <= 13); }
+
+static inline void nay__key_put_transformed(key_sink *sink, int byte) {
+  bool trims = (sink->transformations & NAY_KEY_TRIM) != 0;
+  if (trims && sink->len == 0 && nay__key_is_space(byte)) return;
+  if ((sink->transformations & NAY_KEY_ASCII_LOWER) != 0) byte = nay__key_lower(byte);
+  if (sink->out != NULL && sink->len < sink->most) sink->out[sink->len] = (uint8_t)byte;
+  sink->len++;
+  if (!trims || !nay__key_is_space(byte)) sink->end = sink->len;
+}
+
 static inline void nay__key_put_byte(key_sink *sink, int byte) {
+  if (sink->transformations != 0) {
+    nay__key_put_transformed(sink, byte);
+    return;
+  }
   if (sink->out != NULL) sink->out[sink->len] = (uint8_t)byte;
   sink->len++;
 }
@@ -129,6 +152,10 @@ static inline int nay__key_digit(const key_decimal *d, size_t i) {
 
 /* nay__key_scan_decimal: sign, digits, point, exponent; or inf, infinity, nan. To the end. */
 nay_status nay__key_scan_decimal(key_cursor *c, key_decimal *d);
+
+/* nay__key_parse_as: as nay_key_parse; what hex or b64 stands for is transformed. */
+nay_status nay__key_parse_as(nay_key_type type, uint64_t transformations, const char *text,
+                             size_t len, nay_diag *diag, uint8_t *out, size_t cap, size_t *key_len);
 
 /* ---- one parser per type ---- */
 

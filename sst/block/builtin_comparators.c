@@ -7,7 +7,7 @@
  *   nay.prefix.<n>                      the first n bytes ascending, the rest of the key descending
  *
  * Each is a total order in which only identical bytes are equal, so filters work with all of them.
- * Tables store the name, and nay_sst_comparator_named finds the comparator by it.
+ * Tables store the name, and nay_sst_comparator_find finds the comparator by it.
  */
 #include "block/key_order.h"
 #include "block/prefix.h"
@@ -84,13 +84,13 @@ nay_status nay_sst_comparator_prefix(size_t len, nay_sst_comparator *comparator)
   return comparator_make(&made, NULL, comparator);
 }
 
-nay_status nay_sst_comparator_named(const char *name, nay_sst_comparator *comparator) {
+nay_status nay_sst_comparator_find(const char *name, nay_sst_comparator *comparator) {
   size_t n;
   if (name == NULL || comparator == NULL) return NAY_EINVAL;
   if (strcmp(name, COMPARATOR_REVERSE) == 0) return nay_sst_comparator_reverse(comparator);
   if (strcmp(name, COMPARATOR_DECIMAL) == 0) return nay_sst_comparator_decimal(comparator);
   if (!nay_sst__number_of_name(name, COMPARATOR_PREFIX, UINT16_MAX, &n) || n == 0)
-    return NAY_ENOENT;
+    return NAY_EINVAL;
   return nay_sst_comparator_prefix(n, comparator);
 }
 

@@ -1,5 +1,5 @@
 /*
- * entry_totals.h - totals over the entries of a table: the properties that nay_sst_stats.h shows.
+ * entry_totals.h - totals over the entries of a table: the properties that nay_sst.h shows.
  *
  * A writer counts entries as they pass. With the option `properties` it stores the totals in nay's
  * properties block (properties.h):

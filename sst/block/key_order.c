@@ -86,8 +86,8 @@ nay_status nay_sst__separator_custom(nay_order order, nay_buffer *key, const uin
   return NAY_OK;
 }
 
-nay_status nay_sst_key_join(const nay_sst_version *version, void *key) {
-  nay_sst_version v;
+nay_status nay_sst_key_join(const nay_sst_entry *version, void *key) {
+  nay_sst_entry v;
   if (version == NULL || key == NULL) return NAY_EINVAL;
   NAY_TRY(nay__abi_read(NAY_ABI_SST_VERSION, version, NULL, &v));
   if ((v.key == NULL && v.len != 0) || v.sequence > NAY_SST_MAX_SEQUENCE ||
@@ -99,16 +99,16 @@ nay_status nay_sst_key_join(const nay_sst_version *version, void *key) {
   return NAY_OK;
 }
 
-nay_status nay_sst_key_split(const void *key, size_t len, nay_sst_version *version) {
+nay_status nay_sst_key_split(const void *key, size_t len, nay_sst_entry *version) {
   if (key == NULL || version == NULL || len < NAY_KEY_TRAILER) return NAY_EINVAL;
   NAY_TRY(nay__abi_check(NAY_ABI_SST_VERSION, version, NULL));
   uint64_t trailer = nay__load64le((const uint8_t *)key + len - NAY_KEY_TRAILER);
   if ((trailer & 0xff) > 2) return NAY_EINVAL;
-  nay_sst_version v = {.key = key,
-                       .len = len - NAY_KEY_TRAILER,
-                       .sequence = trailer >> 8,
-                       .deleted = (trailer & 0xff) == 0,
-                       .merge = (trailer & 0xff) == 2};
+  nay_sst_entry v = {.key = key,
+                     .len = len - NAY_KEY_TRAILER,
+                     .sequence = trailer >> 8,
+                     .deleted = (trailer & 0xff) == 0,
+                     .merge = (trailer & 0xff) == 2};
   nay__abi_write(NAY_ABI_SST_VERSION, &v, version);
   return NAY_OK;
 }

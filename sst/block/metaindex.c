@@ -7,17 +7,18 @@ static void meta_classify(nay_bytes key, nay_bytes value, nay_meta_entry *e) {
   static const struct {
     const char *start;
     nay_meta_kind kind;
-    nay_table_filters_engine engine;
-    nay_sst_filter layout;
+    nay_sst_filters_engine engine;
+    nay_sst_filter_layout layout;
   } kinds[] = {
-      {NAY_META_FILTER_BLOCK, NAY_META_IS_FILTER, NAY_TABLE_LEVELDB, NAY_SST_BLOCK_FILTER},
-      {"fullfilter.", NAY_META_IS_FILTER, NAY_TABLE_ROCKSDB, NAY_SST_FULL_FILTER},
-      {"partitionedfilter.", NAY_META_IS_FILTER, NAY_TABLE_ROCKSDB, NAY_SST_PARTITIONED_FILTER},
-      {NAY_META_FULL, NAY_META_IS_FILTER, NAY_TABLE_NAY, NAY_SST_FULL_FILTER},
-      {NAY_META_PARTITIONED, NAY_META_IS_FILTER, NAY_TABLE_NAY, NAY_SST_PARTITIONED_FILTER},
-      {NAY_META_PREFIX, NAY_META_IS_PREFIX_FILTER, NAY_TABLE_NAY, NAY_SST_NO_FILTER},
-      {"rocksdb.range_del", NAY_META_IS_RANGE_DELETIONS, NAY_TABLE_ROCKSDB, NAY_SST_NO_FILTER},
-      {"rocksdb.", NAY_META_IS_OTHER, NAY_TABLE_ROCKSDB, NAY_SST_NO_FILTER},
+      {NAY_META_FILTER_BLOCK, NAY_META_IS_FILTER, NAY_SST_ENGINE_LEVELDB, NAY_SST_BLOCK_FILTER},
+      {"fullfilter.", NAY_META_IS_FILTER, NAY_SST_ENGINE_ROCKSDB, NAY_SST_FULL_FILTER},
+      {"partitionedfilter.", NAY_META_IS_FILTER, NAY_SST_ENGINE_ROCKSDB,
+       NAY_SST_PARTITIONED_FILTER},
+      {NAY_META_FULL, NAY_META_IS_FILTER, NAY_SST_ENGINE_NAY, NAY_SST_FULL_FILTER},
+      {NAY_META_PARTITIONED, NAY_META_IS_FILTER, NAY_SST_ENGINE_NAY, NAY_SST_PARTITIONED_FILTER},
+      {NAY_META_PREFIX, NAY_META_IS_PREFIX_FILTER, NAY_SST_ENGINE_NAY, NAY_SST_NO_FILTER},
+      {"rocksdb.range_del", NAY_META_IS_RANGE_DELETIONS, NAY_SST_ENGINE_ROCKSDB, NAY_SST_NO_FILTER},
+      {"rocksdb.", NAY_META_IS_OTHER, NAY_SST_ENGINE_ROCKSDB, NAY_SST_NO_FILTER},
   };
   if (key.len > META_MAX_NAME) return;
   for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
@@ -32,14 +33,14 @@ static void meta_classify(nay_bytes key, nay_bytes value, nay_meta_entry *e) {
     e->kind = NAY_META_IS_PROPERTIES;
   } else if (nay_sst__bytes_are(key, NAY_META_PROPERTIES)) {
     e->kind = NAY_META_IS_PROPERTIES;
-    e->engine = NAY_TABLE_NAY;
+    e->engine = NAY_SST_ENGINE_NAY;
   } else if (nay_sst__bytes_are(key, NAY_META_KEY)) {
     e->kind = NAY_META_IS_KEY;
-    e->engine = NAY_TABLE_NAY;
+    e->engine = NAY_SST_ENGINE_NAY;
     if (!nay_sst__table_key_stored(value.at, value.len, e->key_text)) e->key_text[0] = '\0';
   } else if (nay_sst__bytes_are(key, NAY_META_KEYS)) {
     e->kind = NAY_META_IS_KEYS;
-    e->engine = NAY_TABLE_NAY;
+    e->engine = NAY_SST_ENGINE_NAY;
     e->internal = nay_sst__bytes_are(value, "internal");
   }
 }
@@ -62,7 +63,7 @@ static nay_status meta_visit(void *ctx, const nay_cursor *c, nay_diag *diag) {
   }
   bool ours =
       /* Only nay stores a checksum after the handle. */
-      e.engine == NAY_TABLE_NAY;
+      e.engine == NAY_SST_ENGINE_NAY;
   bool is_text = e.kind == NAY_META_IS_KEY || e.kind == NAY_META_IS_KEYS;
   e.has_handle = !is_text && nay_sst__checked_handle_load(value.at, value.len, &e.block) &&
                  (e.block.checked || !ours);

@@ -45,12 +45,12 @@ typedef enum nay_meta_kind {
 
 typedef struct nay_meta_entry {
   nay_meta_kind kind;
-  /* Engine that alone writes such an entry. NAY_TABLE_LEVELDB: any engine may. */
-  nay_table_filters_engine engine;
-  nay_sst_filter layout;  /* valid for NAY_META_IS_FILTER */
-  nay_bytes name;         /* policy or prefix extractor, the rest of the entry's key */
-  bool internal;          /* valid for NAY_META_IS_KEYS */
-  nay_table_key key_text; /* valid for NAY_META_IS_KEY */
+  /* Engine that alone writes such an entry. NAY_SST_ENGINE_LEVELDB: any engine may. */
+  nay_sst_filters_engine engine;
+  nay_sst_filter_layout layout; /* valid for NAY_META_IS_FILTER */
+  nay_bytes name;               /* policy or prefix extractor, the rest of the entry's key */
+  bool internal;                /* valid for NAY_META_IS_KEYS */
+  nay_table_key key_text;       /* valid for NAY_META_IS_KEY */
   /* The value starts with a handle; in nay's entries a checksum follows. */
   bool has_handle;
   nay_checked_handle block; /* handle as stored; it may point outside of the file */

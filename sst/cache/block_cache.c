@@ -347,10 +347,10 @@ static void cache_add_counts(const nay_cache_list *l, struct nay_sst_cache_side 
   side->evictions += l->evictions;
 }
 
-nay_status nay_sst_cache_describe(const nay_sst_cache *cache, nay_sst_cache_stats *stats) {
+nay_status nay_sst_cache_stats(const nay_sst_cache *cache, nay_sst_cache_info *stats) {
   if (cache == NULL || stats == NULL) return NAY_EINVAL;
   NAY_TRY(nay__abi_check(NAY_ABI_SST_CACHE, stats, NULL));
-  nay_sst_cache_stats now = {.size = sizeof now};
+  nay_sst_cache_info now = {.size = sizeof now};
   nay_sst_cache *c = (nay_sst_cache *)(uintptr_t)cache; /* the cast gives access to the mutexes */
   for (unsigned i = 0; i < c->nshards; i++) {
     cache_shard *s = &c->shards[i];

@@ -1,5 +1,5 @@
 /*
- * filters.h - the filters of a table without its data: the state of a nay_table_filters.
+ * filters.h - the filters of a table without its data: the state of a nay_sst_filters.
  *
  *   filters_load.c      footer, metaindex, properties; opens the filters
  *   filters_list.c      lists and describes the filters
@@ -18,23 +18,23 @@
 #include "nay_sst_filters.h"
 #include "struct_sizes.h"
 
-#define NAY_ABI_TABLE_OPTIONS NAY_ABI(nay_table_filters_options, npolicies)
-#define NAY_ABI_TABLE_INFO NAY_ABI(nay_table_filters_info, key)
-#define NAY_ABI_TABLE_FILTER NAY_ABI(nay_table_filters_entry, last_key_len)
+#define NAY_ABI_TABLE_OPTIONS NAY_ABI(nay_sst_filters_options, npolicies)
+#define NAY_ABI_TABLE_INFO NAY_ABI(nay_sst_filters_info, key)
+#define NAY_ABI_TABLE_FILTER NAY_ABI(nay_sst_filters_entry, last_key_len)
 
-struct nay_table_filters {
+struct nay_sst_filters {
   nay_allocator allocator;
-  nay_table_filters_options options;
+  nay_sst_filters_options options;
   const uint8_t *bytes; /* the whole file */
   nay_footer footer;
-  nay_table_filters_engine engine;
+  nay_sst_filters_engine engine;
   nay_checked_handle properties_block; /* size 0: none */
   nay_properties properties;
   nay_table_key key_text; /* description of the keys (nay_key.h); "": not stated, or text */
   /* The keys are not known to be in bytewise order, so every filter must be probed. */
   bool order_unknown;
 
-  nay_sst_filter layout;
+  nay_sst_filter_layout layout;
   nay_name policy_name;
   const nay_format *format;  /* format of the filters; NULL: `policy` reads them, or nothing does */
   const nay_policy *policy;  /* one of options.policies, or &small */
@@ -60,28 +60,26 @@ struct nay_table_filters {
   uint64_t filter_nbits;      /* size of a full filter in bits */
 };
 
-/* nay_sst__table_filters_load_foreign: opens the filters of a foreign table. */
-nay_status nay_sst__table_filters_load_foreign(nay_table_filters *t,
-                                               const nay_foreign_engine *engine, size_t len,
-                                               nay_diag *diag);
-void nay_sst__table_filters_free_foreign(nay_table_filters *t);
+/* nay_sst__filters_load_foreign: opens the filters of a foreign table. */
+nay_status nay_sst__filters_load_foreign(nay_sst_filters *t, const nay_foreign_engine *engine,
+                                         size_t len, nay_diag *diag);
+void nay_sst__filters_free_foreign(nay_sst_filters *t);
 
 /* Filters inside blocks: their number, the i-th, and the filter of the block that may have a key.
- * nay_sst__table_filters_find_foreign returns false if no block may have it. */
-uint64_t nay_sst__table_filters_count_foreign(const nay_table_filters *t);
-nay_table_filters_entry nay_sst__table_filters_at_foreign(const nay_table_filters *t, uint64_t i);
-bool nay_sst__table_filters_find_foreign(const nay_table_filters *t, const void *key, size_t len,
-                                         const nay_filter **filter, uint64_t *offset,
-                                         bool *damaged);
+ * nay_sst__filters_find_foreign returns false if no block may have it. */
+uint64_t nay_sst__filters_count_foreign(const nay_sst_filters *t);
+nay_sst_filters_entry nay_sst__filters_at_foreign(const nay_sst_filters *t, uint64_t i);
+bool nay_sst__filters_find_foreign(const nay_sst_filters *t, const void *key, size_t len,
+                                   const nay_filter **filter, uint64_t *offset, bool *damaged);
 
-/* nay_sst__table_filters_in_blocks: whether the filters lie inside data blocks, as in nori's
+/* nay_sst__filters_in_blocks: whether the filters lie inside data blocks, as in nori's
  * version 2. */
-static inline bool nay_sst__table_filters_in_blocks(const nay_table_filters *t) {
+static inline bool nay_sst__filters_in_blocks(const nay_sst_filters *t) {
   return t->foreign != NULL && t->foreign->filter_in_blocks;
 }
 
-/* nay_sst__table_filters_comparator: the order of the keys in the partition index. */
-static inline nay_order nay_sst__table_filters_comparator(const nay_table_filters *t) {
+/* nay_sst__filters_comparator: the order of the keys in the partition index. */
+static inline nay_order nay_sst__filters_comparator(const nay_sst_filters *t) {
   return t->properties.index_internal_keys ? NAY_INTERNAL_KEYS : NAY_BYTEWISE;
 }
 

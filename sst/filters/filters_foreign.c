@@ -1,5 +1,5 @@
 /*
- * filters_foreign.c - the filters of nori's and mini-lsm's tables as nay_table_filters.
+ * filters_foreign.c - the filters of nori's and mini-lsm's tables as nay_sst_filters.
  *
  * A Bloom filter of the whole table is used in place, like any full filter. nori's filters inside
  * blocks are uncompressed, copied and decoded when the table is opened. They are listed as
@@ -16,17 +16,17 @@ typedef struct foreign_filter {
   uint64_t offset;    /* file offset of the filter; of its block, if that is compressed */
 } foreign_filter;
 
-static foreign_filter *foreign_filter_at(const nay_table_filters *t, size_t i) {
+static foreign_filter *foreign_filter_at(const nay_sst_filters *t, size_t i) {
   return (foreign_filter *)(void *)t->foreign_filters.at + i;
 }
 
-static size_t foreign_filter_count(const nay_table_filters *t) {
+static size_t foreign_filter_count(const nay_sst_filters *t) {
   return t->foreign_filters.len / sizeof(foreign_filter);
 }
 
 /* ---- opening ---- */
 
-static nay_status foreign_load_block(nay_table_filters *t, size_t i, nay_foreign_scratch *scratch,
+static nay_status foreign_load_block(nay_sst_filters *t, size_t i, nay_foreign_scratch *scratch,
                                      nay_diag *diag) {
   const nay_foreign *f = t->foreign;
   nay_handle handle = nay_sst__foreign_block_at(f, i)->handle;
@@ -54,7 +54,7 @@ static nay_status foreign_load_block(nay_table_filters *t, size_t i, nay_foreign
   return status;
 }
 
-static nay_status foreign_load_blocks(nay_table_filters *t, nay_diag *diag) {
+static nay_status foreign_load_blocks(nay_sst_filters *t, nay_diag *diag) {
   nay_foreign_scratch scratch = {.key = {NULL, 0, 0}};
   nay_status status = NAY_OK;
   for (size_t i = 0; i < nay_sst__foreign_nblocks(t->foreign) && status == NAY_OK; i++) {
@@ -66,7 +66,7 @@ static nay_status foreign_load_blocks(nay_table_filters *t, nay_diag *diag) {
 
 /* Opens the Bloom filter. A filter of 0 bits in a table with entries would exclude all of them, so
  * it is not probed. */
-static void foreign_load_bloom(nay_table_filters *t) {
+static void foreign_load_bloom(nay_sst_filters *t) {
   const nay_foreign *f = t->foreign;
   const uint8_t *bytes = t->bytes + f->filter.offset;
   bool ok = nay_format_view(t->format, bytes, (size_t)f->filter.size, 0, NULL, &t->view) == NAY_OK;
@@ -75,14 +75,13 @@ static void foreign_load_bloom(nay_table_filters *t) {
   t->has_view = ok && (t->filter_nbits != 0 || nay_sst__foreign_nblocks(f) == 0);
 }
 
-nay_status nay_sst__table_filters_load_foreign(nay_table_filters *t,
-                                               const nay_foreign_engine *engine, size_t len,
-                                               nay_diag *diag) {
+nay_status nay_sst__filters_load_foreign(nay_sst_filters *t, const nay_foreign_engine *engine,
+                                         size_t len, nay_diag *diag) {
   nay_foreign_source source = {.bytes = t->bytes, .len = len, .codecs = t->options.codecs};
   source.ncodecs = t->options.ncodecs;
   NAY_TRY(nay_sst__foreign_open(engine, &source, &t->allocator, diag, &t->foreign));
   const nay_foreign *f = t->foreign;
-  t->engine = engine == &nay_sst__foreign_nori ? NAY_TABLE_NORI : NAY_TABLE_MINILSM;
+  t->engine = engine == &nay_sst__foreign_nori ? NAY_SST_ENGINE_NORI : NAY_SST_ENGINE_MINILSM;
   t->footer.format_version = f->footer_version;
   t->properties.nentries = f->nentries;
   t->properties.whole_keys = true;
@@ -101,7 +100,7 @@ nay_status nay_sst__table_filters_load_foreign(nay_table_filters *t,
   return NAY_OK;
 }
 
-void nay_sst__table_filters_free_foreign(nay_table_filters *t) {
+void nay_sst__filters_free_foreign(nay_sst_filters *t) {
   for (size_t i = 0; i < foreign_filter_count(t); i++)
     nay_filter_free(foreign_filter_at(t, i)->filter);
   nay__buffer_free(&t->foreign_filters, &t->allocator);
@@ -111,13 +110,13 @@ void nay_sst__table_filters_free_foreign(nay_table_filters *t) {
 
 /* ---- filters inside blocks ---- */
 
-uint64_t nay_sst__table_filters_count_foreign(const nay_table_filters *t) {
+uint64_t nay_sst__filters_count_foreign(const nay_sst_filters *t) {
   return foreign_filter_count(t);
 }
 
-nay_table_filters_entry nay_sst__table_filters_at_foreign(const nay_table_filters *t, uint64_t i) {
+nay_sst_filters_entry nay_sst__filters_at_foreign(const nay_sst_filters *t, uint64_t i) {
   const foreign_filter *own = foreign_filter_at(t, (size_t)i);
-  nay_table_filters_entry f = {
+  nay_sst_filters_entry f = {
       .bytes = nay__buffer_at(&t->foreign_bytes, own->at),
       .len = own->len,
       .offset = own->offset,
@@ -131,9 +130,8 @@ nay_table_filters_entry nay_sst__table_filters_at_foreign(const nay_table_filter
   return f;
 }
 
-bool nay_sst__table_filters_find_foreign(const nay_table_filters *t, const void *key, size_t len,
-                                         const nay_filter **filter, uint64_t *offset,
-                                         bool *damaged) {
+bool nay_sst__filters_find_foreign(const nay_sst_filters *t, const void *key, size_t len,
+                                   const nay_filter **filter, uint64_t *offset, bool *damaged) {
   size_t i = nay_sst__foreign_find_block(t->foreign, key, len);
   if (i == nay_sst__foreign_nblocks(t->foreign))
     return false; /* the key is before the first block, or there is no block */
@@ -144,7 +142,7 @@ bool nay_sst__table_filters_find_foreign(const nay_table_filters *t, const void 
   return true;
 }
 
-const char *nay_table_filters_caveat(const nay_table_filters *t, size_t i) {
+const char *nay_sst_filters_caveat(const nay_sst_filters *t, size_t i) {
   if (t == NULL || t->foreign == NULL) return NULL;
   return nay_sst__foreign_caveat(t->foreign, t->filter_nbits, t->nfull, i);
 }

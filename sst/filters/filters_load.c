@@ -18,8 +18,8 @@
 
 /* Sets *block to the stored block. NAY_ECORRUPT: it lies outside of the file, or its checksum is
  * wrong. */
-static nay_status filters_stored_block(const nay_table_filters *t, nay_handle handle,
-                                       nay_diag *diag, const uint8_t **block) {
+static nay_status filters_stored_block(const nay_sst_filters *t, nay_handle handle, nay_diag *diag,
+                                       const uint8_t **block) {
   if (!nay_sst__handle_fits(handle, t->footer.at)) {
     return nay__fail(diag, NAY_ECORRUPT, "a handle points outside of the file", handle.offset);
   }
@@ -29,15 +29,16 @@ static nay_status filters_stored_block(const nay_table_filters *t, nay_handle ha
 }
 
 /* Sets *contents to the contents of a block, uncompressed into `buffer` if necessary. */
-static nay_status filters_contents(const nay_table_filters *t, nay_handle handle,
-                                   nay_buffer *buffer, nay_diag *diag, nay_bytes *contents) {
+static nay_status filters_contents(const nay_sst_filters *t, nay_handle handle, nay_buffer *buffer,
+                                   nay_diag *diag, nay_bytes *contents) {
   const uint8_t *block;
   const nay_sst_codec *codec;
   size_t size;
   uint64_t most = OPEN_MAX_RATIO * (handle.size + 1);
   NAY_TRY(filters_stored_block(t, handle, diag, &block));
-  NAY_TRY(nay_sst__codec_plan(t->options.codecs, t->options.ncodecs, t->engine == NAY_TABLE_ROCKSDB,
-                              block, handle, most, diag, &codec, &size));
+  NAY_TRY(nay_sst__codec_plan(t->options.codecs, t->options.ncodecs,
+                              t->engine == NAY_SST_ENGINE_ROCKSDB, block, handle, most, diag,
+                              &codec, &size));
   *contents = (nay_bytes){block, size};
   if (codec == NULL) return NAY_OK;
   NAY_TRY(nay__buffer_reserve(buffer, size, &t->allocator));
@@ -47,16 +48,15 @@ static nay_status filters_contents(const nay_table_filters *t, nay_handle handle
 
 /* Whether a filter block is damaged: its checksum is wrong, or differs from the one in its
  * handle. */
-static bool filters_damaged(const nay_table_filters *t, const nay_checked_handle *handle) {
+static bool filters_damaged(const nay_sst_filters *t, const nay_checked_handle *handle) {
   const uint8_t *block = t->bytes + handle->at.offset;
   return !nay_sst__block_intact(&t->footer, block, handle->at) ||
          !nay_sst__checked_handle_is(handle, block);
 }
 
 /* Sets *block to a block without which the filters cannot be used: damage is an error. */
-static nay_status filters_required_block(const nay_table_filters *t,
-                                         const nay_checked_handle *handle, nay_diag *diag,
-                                         const uint8_t **block) {
+static nay_status filters_required_block(const nay_sst_filters *t, const nay_checked_handle *handle,
+                                         nay_diag *diag, const uint8_t **block) {
   NAY_TRY(filters_stored_block(t, handle->at, diag, block));
   if (nay_sst__checked_handle_is(handle, *block)) return NAY_OK;
   return nay__fail(diag, NAY_ECORRUPT, "the block is intact, but not the one that its handle names",
@@ -66,8 +66,8 @@ static nay_status filters_required_block(const nay_table_filters *t,
 /* ---- metaindex and properties ---- */
 
 static nay_status filters_meta_entry(void *ctx, const nay_meta_entry *e) {
-  nay_table_filters *t = ctx;
-  if (e->engine != NAY_TABLE_LEVELDB) t->engine = e->engine;
+  nay_sst_filters *t = ctx;
+  if (e->engine != NAY_SST_ENGINE_LEVELDB) t->engine = e->engine;
   if (e->kind == NAY_META_IS_KEY) memcpy(t->key_text, e->key_text, sizeof t->key_text);
   if (e->kind == NAY_META_IS_KEYS) t->properties.index_internal_keys = e->internal;
   if (e->kind == NAY_META_IS_OTHER) return NAY_OK;
@@ -93,7 +93,7 @@ static nay_status filters_meta_entry(void *ctx, const nay_meta_entry *e) {
   return NAY_OK;
 }
 
-static nay_status filters_load_metaindex(nay_table_filters *t, nay_diag *diag) {
+static nay_status filters_load_metaindex(nay_sst_filters *t, nay_diag *diag) {
   nay_buffer buffer = {NULL, 0, 0};
   nay_bytes contents;
   nay_handle handle = t->footer.metaindex;
@@ -106,11 +106,11 @@ static nay_status filters_load_metaindex(nay_table_filters *t, nay_diag *diag) {
   return status;
 }
 
-static nay_status filters_load_properties(nay_table_filters *t, nay_diag *diag) {
+static nay_status filters_load_properties(nay_sst_filters *t, nay_diag *diag) {
   nay_properties *p = &t->properties;
   const uint8_t *block;
   /* defaults, for tables whose properties do not state it */
-  bool rocksdb = t->engine == NAY_TABLE_ROCKSDB;
+  bool rocksdb = t->engine == NAY_SST_ENGINE_ROCKSDB;
   p->index_delta = t->footer.format_version >= 4;
   if (rocksdb && t->footer.format_version < 3) p->index_internal_keys = true;
   p->other_comparator = rocksdb;
@@ -131,15 +131,15 @@ static nay_status filters_load_properties(nay_table_filters *t, nay_diag *diag) 
 
 /* Bounds the total length of index keys. Each key of a valid index is shorter than the table, and
  * prefix compression must not let a small file claim gigabytes of keys. */
-static size_t filters_max_keys(const nay_table_filters *t) {
+static size_t filters_max_keys(const nay_sst_filters *t) {
   return (size_t)t->footer.at * 2 + 65536;
 }
 
 /* Checks the partitions. They do not overlap, so sizes that add up to more than the file are an
  * error, found before any partition is read. */
-static nay_status filters_check_partitions(nay_table_filters *t, nay_diag *diag) {
+static nay_status filters_check_partitions(nay_sst_filters *t, nay_diag *diag) {
   uint64_t sum = 0;
-  bool ours = t->engine == NAY_TABLE_NAY;
+  bool ours = t->engine == NAY_SST_ENGINE_NAY;
   for (size_t i = 0; i < nay_sst__index_count(&t->index); i++) {
     nay_index_entry *e = nay_sst__index_at(&t->index, i);
     if (!nay_sst__handle_fits(e->handle, t->footer.at) || e->handle.size > t->footer.at - sum) {
@@ -153,22 +153,21 @@ static nay_status filters_check_partitions(nay_table_filters *t, nay_diag *diag)
   return NAY_OK;
 }
 
-static nay_status filters_load_partitions(nay_table_filters *t, nay_diag *diag) {
+static nay_status filters_load_partitions(nay_sst_filters *t, nay_diag *diag) {
   const uint8_t *block;
-  bool delta = t->properties.index_delta && t->engine == NAY_TABLE_ROCKSDB;
+  bool delta = t->properties.index_delta && t->engine == NAY_SST_ENGINE_ROCKSDB;
   NAY_TRY(filters_required_block(t, &t->filter, diag, &block));
   NAY_TRY(nay_sst__in_file(nay_sst__index_load(block, (size_t)t->filter.at.size, delta,
                                                filters_max_keys(t), &t->allocator, diag, &t->index),
                            diag, t->filter.at));
-  if (!nay_sst__index_is_sorted(&t->index, nay_sst__table_filters_comparator(t)))
-    t->order_unknown = true;
+  if (!nay_sst__index_is_sorted(&t->index, nay_sst__filters_comparator(t))) t->order_unknown = true;
   return filters_check_partitions(t, diag);
 }
 
 /* Verifies the key order of a LevelDB table, which does not state its comparator: the order alone
  * tells which filter a key belongs to. This reads data blocks, as nay_sst_open does. In doubt the
  * order counts as unknown, and every filter is probed. */
-static nay_status filters_load_order(nay_table_filters *t, bool *known) {
+static nay_status filters_load_order(nay_sst_filters *t, bool *known) {
   nay_sst_read_options how = {.size = sizeof how,
                               .flags = NAY_SST_NO_FILTERS,
                               .codecs = t->options.codecs,
@@ -182,7 +181,7 @@ static nay_status filters_load_order(nay_table_filters *t, bool *known) {
 }
 
 /* Loads the index of LevelDB's data blocks. Without it every filter must be probed. */
-static nay_status filters_load_index(nay_table_filters *t, nay_diag *diag) {
+static nay_status filters_load_index(nay_sst_filters *t, nay_diag *diag) {
   nay_buffer buffer = {NULL, 0, 0};
   nay_bytes contents;
   nay_handle handle = t->footer.index;
@@ -217,10 +216,10 @@ static const nay_format *filters_format_of(const char *policy) {
 }
 
 /* Finds what reads the filters: a format or a policy. */
-static void filters_find_reader(nay_table_filters *t) {
+static void filters_find_reader(nay_sst_filters *t) {
   t->format = filters_format_of(t->policy_name);
   /* RocksDB's obsolete block-based filter has LevelDB's layout with another hash */
-  if (t->layout == NAY_SST_BLOCK_FILTER && t->engine == NAY_TABLE_ROCKSDB) t->format = NULL;
+  if (t->layout == NAY_SST_BLOCK_FILTER && t->engine == NAY_SST_ENGINE_ROCKSDB) t->format = NULL;
   if (t->format != NULL) return;
   if (nay_policy_small(10, &t->small) == NAY_OK && strcmp(t->small.name, t->policy_name) == 0) {
     t->policy = &t->small;
@@ -231,7 +230,7 @@ static void filters_find_reader(nay_table_filters *t) {
   }
 }
 
-static nay_status filters_load(nay_table_filters *t, nay_diag *diag) {
+static nay_status filters_load(nay_sst_filters *t, nay_diag *diag) {
   const uint8_t *filter = t->bytes + t->filter.at.offset;
   size_t len = (size_t)t->filter.at.size;
   filters_find_reader(t);
@@ -252,12 +251,12 @@ static nay_status filters_load(nay_table_filters *t, nay_diag *diag) {
 
 /* ---- open and free ---- */
 
-bool nay_table_filters_recognise(const void *bytes, size_t len) {
+bool nay_sst_filters_recognise(const void *bytes, size_t len) {
   return bytes != NULL &&
          (nay_sst__footer_recognise(bytes, len) || nay_sst__foreign_recognise(bytes, len) != NULL);
 }
 
-static nay_status filters_load_table(nay_table_filters *t, nay_diag *diag) {
+static nay_status filters_load_table(nay_sst_filters *t, nay_diag *diag) {
   NAY_TRY(filters_load_metaindex(t, diag));
   NAY_TRY(filters_load_properties(t, diag));
   return filters_load(t, diag);
@@ -265,15 +264,15 @@ static nay_status filters_load_table(nay_table_filters *t, nay_diag *diag) {
 
 /* Opens the filters. `engine` NULL: a table of LevelDB or RocksDB, with this footer. */
 static nay_status filters_open(const void *bytes, size_t len, const nay_foreign_engine *engine,
-                               const nay_footer *footer, const nay_table_filters_options *options,
+                               const nay_footer *footer, const nay_sst_filters_options *options,
                                const nay_allocator *allocator, nay_diag *diag,
-                               nay_table_filters **filters) {
-  nay_table_filters_options o = {.size = sizeof o};
+                               nay_sst_filters **filters) {
+  nay_sst_filters_options o = {.size = sizeof o};
   if (options != NULL) NAY_TRY(nay__abi_read(NAY_ABI_TABLE_OPTIONS, options, diag, &o));
   NAY_TRY(nay_sst__check_lists(o.codecs, o.ncodecs, o.policies, o.npolicies, diag));
   nay_allocator a;
   NAY_TRY(nay__allocator_read(allocator, diag, &a));
-  nay_table_filters *t = nay__alloc(&a, sizeof *t);
+  nay_sst_filters *t = nay__alloc(&a, sizeof *t);
   if (t == NULL) return nay__fail(diag, NAY_ENOMEM, "no memory for the table", 0);
   memset(t, 0, sizeof *t);
   t->view.size = sizeof t->view;
@@ -282,22 +281,22 @@ static nay_status filters_open(const void *bytes, size_t len, const nay_foreign_
   t->small.size = sizeof t->small;
   t->bytes = bytes;
   t->footer = *footer;
-  t->engine = footer->rocksdb ? NAY_TABLE_ROCKSDB : NAY_TABLE_LEVELDB;
-  nay_status status = engine != NULL ? nay_sst__table_filters_load_foreign(t, engine, len, diag)
+  t->engine = footer->rocksdb ? NAY_SST_ENGINE_ROCKSDB : NAY_SST_ENGINE_LEVELDB;
+  nay_status status = engine != NULL ? nay_sst__filters_load_foreign(t, engine, len, diag)
                                      : filters_load_table(t, diag);
   if (status != NAY_OK) {
     if (status == NAY_ENOMEM) nay__fail(diag, status, "no memory for the table", 0);
-    nay_table_filters_free(t);
+    nay_sst_filters_free(t);
     return status;
   }
   *filters = t;
   return NAY_OK;
 }
 
-nay_status nay_table_filters_open(const void *bytes, size_t len,
-                                  const nay_table_filters_options *options,
-                                  const nay_allocator *allocator, nay_diag *diag,
-                                  nay_table_filters **filters) {
+nay_status nay_sst_filters_open(const void *bytes, size_t len,
+                                const nay_sst_filters_options *options,
+                                const nay_allocator *allocator, nay_diag *diag,
+                                nay_sst_filters **filters) {
   nay_footer footer = {.format_version = 0};
   if (filters == NULL || (bytes == NULL && len != 0)) {
     return nay__fail(diag, NAY_EINVAL, "bytes or filters is NULL", 0);
@@ -307,10 +306,10 @@ nay_status nay_table_filters_open(const void *bytes, size_t len,
   return filters_open(bytes, len, engine, &footer, options, allocator, diag, filters);
 }
 
-nay_status nay_table_filters_open_as(const void *bytes, size_t len, const char *name,
-                                     const nay_table_filters_options *options,
-                                     const nay_allocator *allocator, nay_diag *diag,
-                                     nay_table_filters **filters) {
+nay_status nay_sst_filters_open_as(const void *bytes, size_t len, const char *name,
+                                   const nay_sst_filters_options *options,
+                                   const nay_allocator *allocator, nay_diag *diag,
+                                   nay_sst_filters **filters) {
   nay_footer footer = {.format_version = 0};
   const nay_foreign_engine *engine = nay_sst__foreign_find(name);
   if (filters == NULL || (bytes == NULL && len != 0) || engine == NULL) {
@@ -320,10 +319,10 @@ nay_status nay_table_filters_open_as(const void *bytes, size_t len, const char *
   return filters_open(bytes, len, engine, &footer, options, allocator, diag, filters);
 }
 
-void nay_table_filters_free(nay_table_filters *t) {
+void nay_sst_filters_free(nay_sst_filters *t) {
   if (t == NULL) return;
   nay_allocator a = t->allocator;
-  nay_sst__table_filters_free_foreign(t);
+  nay_sst__filters_free_foreign(t);
   nay_sst__index_free(&t->index, &a);
   nay__free(&a, t, sizeof *t);
 }

@@ -16,11 +16,11 @@
 
 /* A key being probed. */
 typedef struct probe {
-  const nay_table_filters *t;
+  const nay_sst_filters *t;
   const void *key;
-  size_t len;                  /* length of the key, which selects filters */
-  size_t probe_len;            /* length of the bytes that are probed: the key or its prefix */
-  nay_table_explain_sink sink; /* NULL: only the answer is wanted */
+  size_t len;                   /* length of the key, which selects filters */
+  size_t probe_len;             /* length of the bytes that are probed: the key or its prefix */
+  nay_sst_filters_visitor sink; /* NULL: only the answer is wanted */
   void *ctx;
   nay_status status; /* status of the sink */
 } probe;
@@ -33,13 +33,13 @@ static bool probe_continues(const probe *p, bool any) {
 
 static bool probe_report(probe *p, const uint8_t *bytes, const nay_filter *filter, bool damaged,
                          bool maybe) {
-  nay_table_explain_step step = {.size = sizeof step,
-                                 .filter = filter,
-                                 .offset = (uint64_t)(bytes - p->t->bytes),
-                                 .key = p->key,
-                                 .key_len = p->probe_len,
-                                 .damaged = damaged,
-                                 .maybe = maybe};
+  nay_sst_filters_step step = {.size = sizeof step,
+                               .filter = filter,
+                               .offset = (uint64_t)(bytes - p->t->bytes),
+                               .key = p->key,
+                               .key_len = p->probe_len,
+                               .damaged = damaged,
+                               .maybe = maybe};
   if (p->sink != NULL && p->status == NAY_OK) p->status = p->sink(p->ctx, &step);
   return maybe;
 }
@@ -50,7 +50,7 @@ static bool probe_view(probe *p, const uint8_t *bytes, const nay_view *view) {
 }
 
 static bool probe_filter(probe *p, const uint8_t *bytes, size_t filter_len) {
-  const nay_table_filters *t = p->t;
+  const nay_sst_filters *t = p->t;
   nay_view view = {.size = sizeof view};
   if (t->policy != NULL) {
     bool maybe = t->policy->may_contain(t->policy->ctx, p->key, p->probe_len, bytes, filter_len);
@@ -68,7 +68,7 @@ static bool probe_filter(probe *p, const uint8_t *bytes, size_t filter_len) {
 /* Probes a filter of LevelDB's filter block. A filter whose offsets lie outside of the block is
  * damaged, and answers maybe; an empty filter covers a range without keys. */
 static bool probe_block_entry(probe *p, bool found, const uint8_t *bytes, size_t filter_len) {
-  const nay_table_filters *t = p->t;
+  const nay_sst_filters *t = p->t;
   if (!found) return probe_report(p, t->bytes + t->filter.at.offset, NULL, true, true);
   return filter_len != 0 && probe_filter(p, bytes, filter_len);
 }
@@ -87,7 +87,7 @@ static bool probe_all(probe *p) {
 
 /* Probes the filter of data block i. Past the last block there is no key. */
 static bool probe_data_block(probe *p, size_t i) {
-  const nay_table_filters *t = p->t;
+  const nay_sst_filters *t = p->t;
   const uint8_t *bytes = NULL;
   size_t filter_len = 0;
   if (i >= nay_sst__index_count(&t->index)) return false;
@@ -97,7 +97,7 @@ static bool probe_data_block(probe *p, size_t i) {
 }
 
 static bool probe_filter_block(probe *p) {
-  const nay_table_filters *t = p->t;
+  const nay_sst_filters *t = p->t;
   if (t->damaged) return probe_report(p, t->bytes + t->filter.at.offset, NULL, true, true);
   if (!t->index_known) return probe_all(p);
   size_t plain = nay_sst__index_find(&t->index, NAY_BYTEWISE, p->key, p->probe_len),
@@ -122,7 +122,7 @@ static bool probe_partition(probe *p, size_t i) {
 /* Probes the partition that the whole key selects, with its first probe_len bytes. A key past the
  * last partition is probed in the last one, as in RocksDB: its prefix may be there. */
 static bool probe_partitions(probe *p) {
-  const nay_table_filters *t = p->t;
+  const nay_sst_filters *t = p->t;
   size_t n = nay_sst__index_count(&t->index);
   if (n == 0) return false;
   bool any = false;
@@ -130,14 +130,14 @@ static bool probe_partitions(probe *p) {
     any |= probe_partition(p, i);
   }
   if (t->order_unknown) return any;
-  size_t i = nay_sst__index_find(&t->index, nay_sst__table_filters_comparator(t), p->key, p->len);
+  size_t i = nay_sst__index_find(&t->index, nay_sst__filters_comparator(t), p->key, p->len);
   return probe_partition(p, i < n ? i : n - 1);
 }
 
 /* ---- prefixes ---- */
 
 static bool probe_prefix_block(probe *p) {
-  const nay_table_filters *t = p->t;
+  const nay_sst_filters *t = p->t;
   nay_view view = {.size = sizeof view};
   const uint8_t *bytes = t->bytes + t->prefix_block.at.offset;
   if (t->prefix_damaged ||
@@ -150,7 +150,7 @@ static bool probe_prefix_block(probe *p) {
 /* ---- the table ---- */
 
 static bool probe_full(probe *p) {
-  const nay_table_filters *t = p->t;
+  const nay_sst_filters *t = p->t;
   const uint8_t *bytes = t->bytes + t->filter.at.offset;
   if (t->damaged) return probe_report(p, bytes, NULL, true, true);
   if (t->has_view) return probe_view(p, bytes, &t->view);
@@ -164,16 +164,15 @@ static bool probe_in_block(probe *p) {
   const nay_filter *filter;
   uint64_t offset;
   bool damaged;
-  const nay_table_filters *t = p->t;
-  if (!nay_sst__table_filters_find_foreign(t, p->key, p->len, &filter, &offset, &damaged))
-    return false;
+  const nay_sst_filters *t = p->t;
+  if (!nay_sst__filters_find_foreign(t, p->key, p->len, &filter, &offset, &damaged)) return false;
   bool maybe = filter == NULL || nay_filter_may_contain(filter, p->key, p->probe_len);
   return probe_report(p, t->bytes + offset, filter, damaged, maybe);
 }
 
 static bool probe_table(probe *p) {
-  const nay_table_filters *t = p->t;
-  if (nay_sst__table_filters_in_blocks(t)) return probe_in_block(p);
+  const nay_sst_filters *t = p->t;
+  if (nay_sst__filters_in_blocks(t)) return probe_in_block(p);
   if (!t->properties.whole_keys) {
     if (!t->properties.prefixes || !t->has_extractor ||
         !t->extractor.extract(&t->extractor, p->key, p->len, &p->probe_len)) {
@@ -190,14 +189,14 @@ static bool probe_table(probe *p) {
   return true;
 }
 
-bool nay_table_filters_may_contain(const nay_table_filters *t, const void *key, size_t len) {
+bool nay_sst_filters_may_contain(const nay_sst_filters *t, const void *key, size_t len) {
   if (t == NULL || (key == NULL && len != 0)) return true;
   probe p = {.t = t, .key = key != NULL ? key : "", .len = len, .probe_len = len};
   return probe_table(&p);
 }
 
-nay_status nay_table_filters_explain(const nay_table_filters *t, const void *key, size_t len,
-                                     nay_table_explain_sink sink, void *ctx, bool *maybe) {
+nay_status nay_sst_filters_explain(const nay_sst_filters *t, const void *key, size_t len,
+                                   nay_sst_filters_visitor sink, void *ctx, bool *maybe) {
   if (t == NULL || (key == NULL && len != 0) || sink == NULL || maybe == NULL) return NAY_EINVAL;
   probe p = {.t = t,
              .key = key != NULL ? key : "",

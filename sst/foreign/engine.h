@@ -17,7 +17,7 @@
  *   nori_trial.c              nori: which of its writers made a table, found by trial
  *   minilsm_table.c           mini-lsm: four layouts
  *   translated.c             opens a foreign table as a nay_sst
- *   filters_foreign.c   its filters as nay_table_filters
+ *   filters_foreign.c   its filters as nay_sst_filters
  *
  * The bytes are untrusted, and most have no checksum. Every length and offset is checked before
  * use, blocks must fill the file without gaps, and allocations are proportional to the bytes
@@ -31,7 +31,6 @@
 #include "io/table_file.h"
 #include "nay_format.h"
 #include "nay_sst.h"
-#include "nay_sst_foreign.h"
 
 typedef struct nay_foreign nay_foreign;
 

@@ -97,7 +97,7 @@ static nay_status foreign_check_options(const nay_sst_foreign_options *o,
 /* Sets the defaults and opens the filter builder and the sink; `sink` NULL: the file at `path`. The
  * sink comes last, so a failure leaves no file to abort. */
 static nay_status foreign_writer_begin(nay_sst_foreign_writer *w, const char *path,
-                                       const nay_sst_sink *sink, nay_diag *diag) {
+                                       const nay_sst_target *sink, nay_diag *diag) {
   nay_sst_foreign_options *o = &w->options;
   if (o->block_bytes == 0) o->block_bytes = FOREIGN_BLOCK_BYTES;
   if (o->restart_interval == 0) o->restart_interval = FOREIGN_INTERVAL;
@@ -116,7 +116,7 @@ static nay_status foreign_writer_begin(nay_sst_foreign_writer *w, const char *pa
   return NAY_OK;
 }
 
-static nay_status foreign_writer_new(const char *path, const nay_sst_sink *sink,
+static nay_status foreign_writer_new(const char *path, const nay_sst_target *sink,
                                      const nay_sst_foreign_options *options,
                                      const nay_allocator *allocator, nay_diag *diag,
                                      nay_sst_foreign_writer **writer) {
@@ -147,11 +147,11 @@ nay_status nay_sst_foreign_writer_new(const char *path, const nay_sst_foreign_op
   return foreign_writer_new(path, NULL, options, allocator, diag, writer);
 }
 
-nay_status nay_sst_foreign_writer_new_sink(const nay_sst_sink *sink,
-                                           const nay_sst_foreign_options *options,
-                                           const nay_allocator *allocator, nay_diag *diag,
-                                           nay_sst_foreign_writer **writer) {
-  nay_sst_sink own;
+nay_status nay_sst_foreign_writer_new_target(const nay_sst_target *sink,
+                                             const nay_sst_foreign_options *options,
+                                             const nay_allocator *allocator, nay_diag *diag,
+                                             nay_sst_foreign_writer **writer) {
+  nay_sst_target own;
   if (sink == NULL || options == NULL || writer == NULL) {
     return nay__fail(diag, NAY_EINVAL, "sink, options or writer is NULL", 0);
   }
@@ -190,7 +190,7 @@ static nay_status foreign_add(nay_sst_foreign_writer *w, const nay_foreign_entry
   return NAY_OK;
 }
 
-nay_status nay_sst_foreign_writer_add(nay_sst_foreign_writer *w, const nay_sst_version *version,
+nay_status nay_sst_foreign_writer_add(nay_sst_foreign_writer *w, const nay_sst_entry *version,
                                       uint64_t term, const void *value, size_t value_len,
                                       nay_diag *diag) {
   if (w == NULL || version == NULL) {

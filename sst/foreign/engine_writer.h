@@ -13,7 +13,7 @@
 #include "foreign/engine.h"
 #include "io/table_file.h"
 #include "nay_format.h"
-#include "nay_sst_foreign.h"
+#include "nay_sst.h"
 
 /* nay_foreign_entry_in: an entry to be written. */
 typedef struct nay_foreign_entry_in {
@@ -40,7 +40,7 @@ struct nay_sst_foreign_writer {
   nay_allocator allocator;
   nay_sst_foreign_options options;
   const nay_foreign_layout *layout;
-  nay_sst_sink sink;
+  nay_sst_target sink;
   bool sink_open;     /* the sink is neither finished nor aborted */
   uint64_t offset;    /* bytes written so far: the file offset of the next byte */
   nay_buffer block;   /* entries of the open block, encoded */

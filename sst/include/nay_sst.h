@@ -12,7 +12,7 @@
  *   nay_sst *t;
  *   nay_sst_value v = {.size = sizeof v};
  *   if (nay_sst_open("a.ldb", NULL, NULL, NULL, &t) != NAY_OK) return 1;
- *   if (nay_sst_get(t, "baz", 3, NULL, &v) == NAY_ENOENT) puts("nay");
+ *   if (nay_sst_get(t, "baz", 3, NAY_SST_NEWEST, NULL, &v) == NAY_ENOENT) puts("nay");
  *   nay_sst_value_free(&v);
  *   nay_sst_free(t);
  *
@@ -30,9 +30,9 @@
  * THREADS. All calls on a const nay_sst are safe together. A writer, an iterator and a value belong
  * to one thread at a time.
  *
- * Many tables: nay_sst_lookup.h finds a key in them, nay_sst_scan.h walks them as one,
+ * Many tables: nay_sst_lookup.h finds a key in them, nay_sst_iter.h walks one or all of them,
  * nay_sst_compact.h makes one of them (nay_sst_merge.h: merge operands in them), nay_sst_cache.h
- * bounds their memory, nay_sst_stats.h measures one. Tables of other engines: nay_sst_foreign.h.
+ * bounds their memory.
  */
 #ifndef NAY_SST_H
 #define NAY_SST_H
@@ -69,23 +69,24 @@ typedef enum nay_sst_keys {
 } nay_sst_keys;
 
 #define NAY_SST_MAX_SEQUENCE 0xffffffffffffffu /* 56 bits */
+#define NAY_SST_NEWEST NAY_SST_MAX_SEQUENCE    /* a get at this sequence sees every version */
 
-/* nay_sst_version: an internal key, taken apart. */
-typedef struct nay_sst_version {
+/* nay_sst_entry: an internal key, taken apart. */
+typedef struct nay_sst_entry {
   size_t size;     /* sizeof the struct: see ABI in nay.h */
   const void *key; /* the user's, inside the internal one */
   size_t len;
   uint64_t sequence;
   bool deleted; /* type 0, of a deletion; else 1, */
   bool merge;   /* or 2, of a merge operand: nay_sst_merge.h. LevelDB has no such type */
-} nay_sst_version;
+} nay_sst_entry;
 
 /* nay_sst_key_split: NAY_EINVAL when it has fewer than 8 bytes or a type above 2. */
-NAY_API nay_status nay_sst_key_split(const void *key, size_t len, nay_sst_version *version);
+NAY_API nay_status nay_sst_key_split(const void *key, size_t len, nay_sst_entry *version);
 
 /* nay_sst_key_join: the other way round: writes version->len + 8 bytes. NAY_EINVAL: the sequence is
  * above NAY_SST_MAX_SEQUENCE. */
-NAY_API nay_status nay_sst_key_join(const nay_sst_version *version, void *key);
+NAY_API nay_status nay_sst_key_join(const nay_sst_entry *version, void *key);
 
 /* ---- comparators ----------------------------------------------------------------------------- */
 
@@ -137,8 +138,8 @@ NAY_API nay_status nay_sst_comparator_decimal(nay_sst_comparator *comparator);
  * newest first for keys that end in a time. NAY_EINVAL: 0 or above 65535. */
 NAY_API nay_status nay_sst_comparator_prefix(size_t len, nay_sst_comparator *comparator);
 
-/* nay_sst_comparator_named: the library's own of this name. NAY_ENOENT: there is none. */
-NAY_API nay_status nay_sst_comparator_named(const char *name, nay_sst_comparator *comparator);
+/* nay_sst_comparator_find: the library's own of this name. NAY_EINVAL: there is none. */
+NAY_API nay_status nay_sst_comparator_find(const char *name, nay_sst_comparator *comparator);
 
 /* ---- codecs ---------------------------------------------------------------------------------- */
 
@@ -190,15 +191,69 @@ NAY_API nay_status nay_sst_prefix_delimiter(uint8_t byte, nay_sst_prefix *prefix
 /* nay_sst_cache: blocks and filter partitions that many tables share: nay_sst_cache.h. */
 typedef struct nay_sst_cache nay_sst_cache;
 
+/* ---- where the bytes are ----------------------------------------------------------------------
+ */
+
+/*
+ * Statuses of your own calls: NAY_EIO, NAY_ENOMEM or NAY_ECORRUPT; any other than NAY_OK counts as
+ * NAY_EIO, since NAY_ENOENT, for example, would say that a key is absent. Fill in diag if you can:
+ * what, offset and os_error are passed on.
+ */
+
+/* nay_sst_file: bytes that do not change while a table is open over them. */
+typedef struct nay_sst_file nay_sst_file;
+struct nay_sst_file {
+  size_t size;     /* sizeof the struct: see ABI in nay.h */
+  uint64_t length; /* bytes */
+  /* all len bytes from offset `at` on, which lie within length, or an error. From many threads at
+     once */
+  nay_status (*read_at)(const nay_sst_file *self, uint64_t at, void *dst, size_t len,
+                        nay_diag *diag);
+  void (*close)(const nay_sst_file *self); /* may be NULL */
+  void *state;                             /* yours */
+};
+
+/*
+ * nay_sst_target: takes the bytes of a table in order. Either finish is called, once and last, or
+ * abort. After a call that failed, only abort is called; finish that fails is the last.
+ */
+typedef struct nay_sst_target nay_sst_target;
+struct nay_sst_target {
+  size_t size; /* sizeof the struct: see ABI in nay.h */
+  nay_status (*write)(const nay_sst_target *self, const void *bytes, size_t len, nay_diag *diag);
+  nay_status (*sync)(const nay_sst_target *self,
+                     nay_diag *diag); /* all is written: make it durable;
+                                       NULL, or no_sync: not called */
+  nay_status (*finish)(const nay_sst_target *self, nay_diag *diag); /* publish it; may be NULL */
+  void (*abort)(const nay_sst_target *self); /* as if there had been no table; may be NULL */
+  void *state;                               /* yours */
+};
+
+/* nay_sst_target_descriptor: writes to an open descriptor from where it stands, and syncs it. It
+ * stays yours: a table that is not finished leaves bytes behind. Pipes cannot be synced: set
+ * no_sync. */
+NAY_API nay_status nay_sst_target_descriptor(int fd, nay_sst_target *sink);
+
+/* nay_sst_memory: a table in memory. */
+typedef struct nay_sst_memory nay_sst_memory;
+NAY_API nay_status nay_sst_memory_new(const nay_allocator *allocator, nay_sst_memory **memory);
+NAY_API void nay_sst_memory_free(nay_sst_memory *memory);
+
+/* nay_sst_memory_target: a table that replaces what the memory has. */
+NAY_API nay_status nay_sst_memory_target(nay_sst_memory *memory, nay_sst_target *sink);
+
+/* nay_sst_memory_bytes: the finished table; NULL before that. Valid until the next sink or free. */
+NAY_API const void *nay_sst_memory_bytes(const nay_sst_memory *memory, size_t *len);
+
 /* ---- writer ---------------------------------------------------------------------------------- */
 
-/* nay_sst_filter: which filter of whole keys a table has. */
-typedef enum nay_sst_filter {
+/* nay_sst_filter_layout: which filter of whole keys a table has. */
+typedef enum nay_sst_filter_layout {
   NAY_SST_NO_FILTER = 0,
   NAY_SST_BLOCK_FILTER = 1,      /* LevelDB's own: one for each 2 KiB of the file */
   NAY_SST_FULL_FILTER = 2,       /* one for the table, in memory while it is open */
   NAY_SST_PARTITIONED_FILTER = 3 /* one for each range of keys, read when it is probed */
-} nay_sst_filter;
+} nay_sst_filter_layout;
 
 /* nay_sst_write_options: all zero but for the size is a LevelDB table of plain keys without a
  * filter. */
@@ -208,7 +263,7 @@ typedef struct nay_sst_write_options {
   uint32_t block_bytes;       /* a data block is closed at this size, at most 1 GiB; 0: 4096 */
   uint32_t restart_interval;  /* entries from one whole key to the next; 0: 16 */
   const nay_sst_codec *codec; /* NULL: blocks are not compressed */
-  nay_sst_filter filter;
+  nay_sst_filter_layout filter;
   const nay_policy *policy; /* how filters are made; a block filter needs one. NULL: by params */
   const nay_params *params; /* of full, partitioned and prefix filters; without a size or NULL: 10
                                bits per key. Kind 0: blocked. Of few keys the filter is the smallest
@@ -218,7 +273,7 @@ typedef struct nay_sst_write_options {
   uint32_t partition_keys;  /* a partition is closed at this many keys; 0: 8192 */
   const nay_sst_prefix *prefix;         /* also a filter of prefixes, for scans; NULL: none */
   const nay_sst_comparator *comparator; /* the order of user keys; NULL: bytewise */
-  bool properties; /* also a block of counts and ranges: nay_sst_stats.h. LevelDB ignores it */
+  bool properties; /* also a block of counts and ranges: nay_sst.h. LevelDB ignores it */
   bool no_sync;    /* finish does not wait for the disk: other processes see the old file or the new
                       one, but after a crash of the system the new one may be damaged, which reading
                       reports, or the old one be back */
@@ -239,6 +294,16 @@ NAY_API nay_status nay_sst_writer_new(const char *path, const nay_sst_write_opti
                                       nay_sst_writer **writer);
 
 /*
+ * nay_sst_writer_new_target: nay_sst_writer_new into a sink; the struct is copied. If it fails no
+ * call of the sink was made. nay_sst_writer_finish calls write, sync and finish,
+ * nay_sst_writer_free without a finish that succeeded calls abort.
+ */
+NAY_API nay_status nay_sst_writer_new_target(const nay_sst_target *sink,
+                                             const nay_sst_write_options *options,
+                                             const nay_allocator *allocator, nay_diag *diag,
+                                             nay_sst_writer **writer);
+
+/*
  * nay_sst_writer_add: keys in strictly ascending order. NAY_EINVAL: the key is not above the one
  * before it, is not an internal key in a table of such, or key or value is 1 GiB or longer; nothing
  * has changed, and the next key may be added. Any other error is final: the table cannot be
@@ -247,10 +312,9 @@ NAY_API nay_status nay_sst_writer_new(const char *path, const nay_sst_write_opti
 NAY_API nay_status nay_sst_writer_add(nay_sst_writer *writer, const void *key, size_t len,
                                       const void *value, size_t value_len);
 
-/* nay_sst_writer_add_version: the same for an internal key in parts. */
-NAY_API nay_status nay_sst_writer_add_version(nay_sst_writer *writer,
-                                              const nay_sst_version *version, const void *value,
-                                              size_t value_len);
+/* nay_sst_writer_add_entry: the same for an internal key in parts. */
+NAY_API nay_status nay_sst_writer_add_entry(nay_sst_writer *writer, const nay_sst_entry *version,
+                                            const void *value, size_t value_len);
 
 /* nay_sst_writer_bytes: how long the file is so far, without the block that is being filled. */
 NAY_API uint64_t nay_sst_writer_bytes(const nay_sst_writer *writer);
@@ -322,6 +386,18 @@ NAY_API nay_status nay_sst_view(const void *bytes, size_t len, const nay_sst_rea
 NAY_API void nay_sst_free(nay_sst *sst);
 
 /*
+ * nay_sst_open_file: nay_sst_open over a file of your own; the struct is copied. nay_sst_free
+ * closes it; if the open fails it stays yours and is not closed. Every block is read by read_at:
+ * NAY_SST_PREAD changes nothing.
+ */
+NAY_API nay_status nay_sst_open_file(const nay_sst_file *file, const nay_sst_read_options *options,
+                                     const nay_allocator *allocator, nay_diag *diag, nay_sst **sst);
+
+/* nay_sst_file_descriptor: the regular file behind an open descriptor, which stays yours: close it
+ * after the table. NAY_EIO: it is none. */
+NAY_API nay_status nay_sst_file_descriptor(int fd, nay_diag *diag, nay_sst_file *file);
+
+/*
  * nay_sst_value: a place for one answer. Zero it but for its size, use it for any number of gets,
  * free it before the table (and the cache). The bytes are valid until the next get into it.
  */
@@ -330,27 +406,24 @@ typedef struct nay_sst_value {
   const void *bytes;
   size_t len;
   uint64_t sequence; /* of an internal key; else 0 */
-  bool deleted;      /* the newest version is a deletion; bytes and len are then those of it */
+  bool deleted;      /* the get found a deletion: older tables must not be searched for the key */
   void *hold;        /* the library's */
 } nay_sst_value;
 
 NAY_API void nay_sst_value_free(nay_sst_value *value);
 
 /*
- * nay_sst_get: checks the range of keys, then the filter, then the index, then one block.
- * NAY_ENOENT: not in the table. NAY_OK with value->deleted: the table knows that it was deleted.
+ * nay_sst_get: the newest version of a key that is not above `sequence` (NAY_SST_NEWEST: the
+ * newest). Checks the range of keys, then the filter, then the index, then one block. NAY_ENOENT:
+ * the table has no value; value->deleted tells whether it says that the key was deleted.
  * NAY_ECORRUPT, NAY_ENOTSUP (a compressed block without its codec, keys that are not in the order
  * of the comparator, an entry or a block that only RocksDB has), NAY_EFULL (max_block_bytes),
  * NAY_EIO, NAY_ENOMEM: diag says where. In a table that nay did not write, compressed blocks
  * without their codec make every get NAY_ENOTSUP: the order is not known. NAY_EINVAL: also a
  * comparator that calls other bytes the same key without equal_may_differ.
  */
-NAY_API nay_status nay_sst_get(const nay_sst *sst, const void *key, size_t len, nay_diag *diag,
-                               nay_sst_value *value);
-
-/* nay_sst_get_at: of internal keys, the newest version that is not above sequence. */
-NAY_API nay_status nay_sst_get_at(const nay_sst *sst, const void *key, size_t len,
-                                  uint64_t sequence, nay_diag *diag, nay_sst_value *value);
+NAY_API nay_status nay_sst_get(const nay_sst *sst, const void *key, size_t len, uint64_t sequence,
+                               nay_diag *diag, nay_sst_value *value);
 
 /*
  * nay_sst_may_contain: by range and filters alone; false is certain. May read a filter partition,
@@ -360,15 +433,15 @@ NAY_API bool nay_sst_may_contain(const nay_sst *sst, const void *key, size_t len
 
 /* nay_sst_info: what a table is. Texts and keys are views, valid while the table is open. */
 typedef struct nay_sst_info {
-  size_t size;           /* sizeof the struct: see ABI in nay.h */
-  nay_sst_keys keys;     /* plain or internal */
-  bool keys_guessed;     /* neither the caller nor the file said so */
-  uint64_t nbytes;       /* of the file */
-  uint64_t nblocks;      /* data blocks */
-  uint8_t codec;         /* of the first block; 0: none */
-  nay_sst_filter filter; /* that the file has */
-  bool filter_used;      /* and that is understood and whole */
-  uint64_t filter_bytes; /* of all its parts */
+  size_t size;                  /* sizeof the struct: see ABI in nay.h */
+  nay_sst_keys keys;            /* plain or internal */
+  bool keys_guessed;            /* neither the caller nor the file said so */
+  uint64_t nbytes;              /* of the file */
+  uint64_t nblocks;             /* data blocks */
+  uint8_t codec;                /* of the first block; 0: none */
+  nay_sst_filter_layout filter; /* that the file has */
+  bool filter_used;             /* and that is understood and whole */
+  uint64_t filter_bytes;        /* of all its parts */
   uint64_t npartitions;
   const char *policy; /* the filter's policy; NULL when there is no filter */
   const char *prefix; /* the extractor of its prefix filter; NULL when there is none */
@@ -383,8 +456,8 @@ typedef struct nay_sst_info {
   const char *key; /* the key description (nay_key.h); NULL: an engine wrote it that states none */
 } nay_sst_info;
 
-/* nay_sst_describe: reads nothing from the file. NAY_EINVAL: info->size. */
-NAY_API nay_status nay_sst_describe(const nay_sst *sst, nay_sst_info *info);
+/* nay_sst_stats: reads nothing from the file. NAY_EINVAL: info->size. */
+NAY_API nay_status nay_sst_stats(const nay_sst *sst, nay_sst_info *info);
 
 /* nay_sst_filter_of: the native full filter; NULL: there is none, or it is in the cache. */
 NAY_API const nay_filter *nay_sst_filter_of(const nay_sst *sst);
@@ -415,55 +488,166 @@ typedef struct nay_sst_counters {
 /* nay_sst_count: each counter as it is at this moment. NAY_EINVAL: counters->size. */
 NAY_API nay_status nay_sst_count(const nay_sst *sst, nay_sst_counters *counters);
 
-/* ---- iterator -------------------------------------------------------------------------------- */
+/* ---- what a table states ----------------------------------------------------------------------
+ */
 
 /*
- * nay_sst_iter: walks a table in order. Movements return NAY_OK when the iterator is at an entry,
- * NAY_ENOENT past either end, or an error, which stays until it is moved elsewhere. key and value
- * are valid until it moves; in a table of internal keys the key is the whole internal key.
+ * nay_sst_properties: what the writer counted, if its options had `properties`. Keys are user keys,
+ * valid while the table is open; NULL when there are no entries. The block has a checksum, but the
+ * entries are not counted again: nay sst info --verify does.
  */
-typedef struct nay_sst_iter nay_sst_iter;
+typedef struct nay_sst_properties {
+  size_t size; /* sizeof the struct: see ABI in nay.h */
+  uint64_t nentries;
+  uint64_t ndeletions;  /* of them, in a table of internal keys */
+  uint64_t nmerges;     /* of them, merge operands */
+  uint64_t key_bytes;   /* of all keys, uncompressed; of internal keys with their trailers */
+  uint64_t value_bytes; /* of all values, uncompressed */
+  uint64_t smallest_sequence, largest_sequence; /* of internal keys; else 0 */
+  const void *smallest;                         /* the first key */
+  size_t smallest_len;
+  const void *largest; /* the last key itself: that of nay_sst_info may be above it */
+  size_t largest_len;
+} nay_sst_properties;
 
-NAY_API nay_status nay_sst_iter_new(const nay_sst *sst, nay_sst_iter **iter);
-NAY_API void nay_sst_iter_free(nay_sst_iter *iter);
-NAY_API nay_status nay_sst_iter_first(nay_sst_iter *iter);
-NAY_API nay_status nay_sst_iter_last(nay_sst_iter *iter);
-NAY_API nay_status nay_sst_iter_next(nay_sst_iter *iter);
-NAY_API nay_status nay_sst_iter_prev(nay_sst_iter *iter);
-
-/* nay_sst_iter_seek: the first entry at or above key; of internal keys, its newest version. */
-NAY_API nay_status nay_sst_iter_seek(nay_sst_iter *iter, const void *key, size_t len);
-
-/* nay_sst_iter_seek_for_prev: the last entry at or below key; of internal keys, its oldest version.
- */
-NAY_API nay_status nay_sst_iter_seek_for_prev(nay_sst_iter *iter, const void *key, size_t len);
+/* nay_sst_stated: reads nothing from the file. NAY_ENOENT: the table does not state them.
+ * NAY_EINVAL: properties->size. */
+NAY_API nay_status nay_sst_stated(const nay_sst *sst, nay_sst_properties *properties);
 
 /*
- * nay_sst_iter_range: seek to `from` (NULL: to the first key); next then ends before `to` (user
- * keys; NULL: no end). If all keys of the range share a prefix, the prefix filter is probed first,
- * and on nay no block is read. Other seeks, first and last remove the end.
+ * nay_sst_approximate_offset: where in the file the data block begins that has the key or would
+ * have it; behind the data if all keys are below. By the index alone: no block is read. The
+ * difference of two offsets is about the size of the range between them, compressed. NAY_ECORRUPT,
+ * NAY_ENOTSUP: as a get of the key.
  */
-NAY_API nay_status nay_sst_iter_range(nay_sst_iter *iter, const void *from, size_t from_len,
-                                      const void *to, size_t to_len);
+NAY_API nay_status nay_sst_approximate_offset(const nay_sst *sst, const void *key, size_t len,
+                                              nay_diag *diag, uint64_t *offset);
 
-/* nay_sst_iter_prefix: the range of all keys that start so. NAY_ENOTSUP with a comparator, as such
- * keys need not be a range. */
-NAY_API nay_status nay_sst_iter_prefix(nay_sst_iter *iter, const void *prefix, size_t len);
-
-/* nay_sst_iter_valid: whether it is at an entry; key and value are NULL when it is not. */
-NAY_API bool nay_sst_iter_valid(const nay_sst_iter *iter);
-NAY_API const void *nay_sst_iter_key(const nay_sst_iter *iter, size_t *len);
-NAY_API const void *nay_sst_iter_value(const nay_sst_iter *iter, size_t *len);
+/* ---- other engines' tables ----------------------------------------------------------------------
+ */
 
 /*
- * nay_sst_iter_pin: the value of the present entry, valid after the iterator moves or is freed, and
- * until `value` is used again or freed. Nothing is copied: the block stays. NAY_EINVAL: at no
- * entry. NAY_ENOMEM.
+ * Tables of nori and mini-lsm are a nay_sst like any other: get, iterate, look up, compact. Their
+ * keys are internal keys: deletions are reported, and the sequence number is the version that the
+ * table stores (nori: the sequence number, or the index beside a term; mini-lsm: the timestamp;
+ * else 0). nori's tables have a magic number, and nay_sst_open takes them as they are; mini-lsm's
+ * have none and are read when they are named.
+ *
+ * CODECS. nori compresses with raw LZ4 blocks and zstd frames, neither with its size: give a
+ * nay_sst_codec of id 4 for the first and 2 for the second, whose uncompressed_size finds the size.
+ *
+ * CHECKSUMS. Blocks, index and filter of nori have none, nor has anything in mini-lsm's first week:
+ * damage that still parses gives wrong answers. nay_sst_caveat says so.
  */
-NAY_API nay_status nay_sst_iter_pin(nay_sst_iter *iter, nay_sst_value *value);
 
-/* nay_sst_iter_diag: of the last error. */
-NAY_API const nay_diag *nay_sst_iter_diag(const nay_sst_iter *iter);
+/* nay_sst_layout_at: the i-th layout that nay_sst_open_as takes, NULL past the last. */
+NAY_API const char *nay_sst_layout_at(size_t i);
+
+/* nay_sst_layout_about: one line that says whose tables these are; NULL for an unknown name. */
+NAY_API const char *nay_sst_layout_about(const char *name);
+
+/*
+ * nay_sst_open_as: a table in the layout of this name: "nori-sst"; "mini-lsm-sst", which tries all
+ * its forms; "mini-lsm-sst-day4", "-week1", "-week2" (the finished course), "-week3" (timestamps).
+ * NAY_EINVAL: no such name. NAY_EFORMAT, NAY_ECORRUPT, NAY_EVERSION, NAY_ENOTSUP (a codec is
+ * missing): diag says where. options.keys is not used.
+ */
+NAY_API nay_status nay_sst_open_as(const char *path, const char *name,
+                                   const nay_sst_read_options *options,
+                                   const nay_allocator *allocator, nay_diag *diag, nay_sst **sst);
+
+/* nay_sst_view_as: the same over bytes that stay where they are until nay_sst_free. */
+NAY_API nay_status nay_sst_view_as(const void *bytes, size_t len, const char *name,
+                                   const nay_sst_read_options *options,
+                                   const nay_allocator *allocator, nay_diag *diag, nay_sst **sst);
+
+/* nay_sst_foreign_info: what a foreign table says of itself. Set size before the call. */
+typedef struct nay_sst_foreign_info {
+  size_t size;
+  const char *layout;      /* "nori-sst", "mini-lsm-sst-week2", ... */
+  uint32_t footer_version; /* nori: 0, 1 or 2 */
+  const char *versions;    /* of entries: "none", "sequence", "term and index", "timestamp" */
+  bool versions_tried;     /* the file does not say: they were told by parsing all blocks */
+  const char *codec;       /* "none", "lz4", "zstd" */
+  bool codec_ignored;      /* nori's first writer: the footer names it, the blocks are not
+                              compressed */
+  bool has_checksums;      /* of blocks, metadata and filter */
+  bool has_nentries;
+  uint64_t nentries;     /* that the footer states, deletions included */
+  uint64_t block_bytes;  /* the writer's target; 0: not stored */
+  uint64_t max_version;  /* mini-lsm with timestamps; else 0 */
+  const char *filter;    /* its layout, as nay_format_find takes it; NULL: none */
+  bool filter_in_blocks; /* one in each data block: it saves no block read */
+} nay_sst_foreign_info;
+
+/* nay_sst_foreign_describe: NAY_ENOENT: the table is LevelDB's. NAY_EINVAL: size. */
+NAY_API nay_status nay_sst_foreign_describe(const nay_sst *sst, nay_sst_foreign_info *info);
+
+/*
+ * nay_sst_caveat: the i-th thing that a user of this table must know about its answers, or
+ * about those of the engine that wrote it; NULL past the last, and for LevelDB's tables.
+ */
+NAY_API const char *nay_sst_caveat(const nay_sst *sst, size_t i);
+
+/*
+ * nay_sst_verify: reads every block, and asks the table's own filters for every key as the
+ * engine that wrote them does. *nentries, *ndenied: how many there are, and how many of them that
+ * engine denies. NAY_ENOENT: the table is LevelDB's. Errors as nay_sst_iter.
+ */
+NAY_API nay_status nay_sst_verify(const nay_sst *sst, nay_diag *diag, uint64_t *nentries,
+                                  uint64_t *ndenied);
+
+/*
+ * nay_sst_foreign_options: how a foreign table is made; all zero but size and name is what its
+ * engine does by default. The bytes are then the engine's own for the same entries.
+ */
+typedef struct nay_sst_foreign_options {
+  size_t size;
+  const char *name;          /* as nay_sst_open_as takes it; "mini-lsm-sst" is that of week 2 */
+  uint32_t block_bytes;      /* 0: 4096 */
+  uint32_t restart_interval; /* nori; 0: 16 */
+  bool quotient;             /* nori: a quotient filter in each block (version 2) */
+  uint32_t bits_per_key;     /* nori's Bloom filter; 0: 10. mini-lsm always has 10 */
+  uint64_t nkeys;            /* nori's Bloom filter is planned for these; 0: those that are added */
+  const nay_sst_codec *codec; /* nori: NULL, or one of id 4 (LZ4) or 2 (zstd) */
+} nay_sst_foreign_options;
+
+typedef struct nay_sst_foreign_writer nay_sst_foreign_writer;
+
+/*
+ * nay_sst_foreign_writer_new: a table that will replace the file at path when it is finished.
+ * NAY_EINVAL: diag says which option.
+ */
+NAY_API nay_status nay_sst_foreign_writer_new(const char *path,
+                                              const nay_sst_foreign_options *options,
+                                              const nay_allocator *allocator, nay_diag *diag,
+                                              nay_sst_foreign_writer **writer);
+
+/* nay_sst_foreign_writer_new_target: the same into a sink, as nay_sst_writer_new_target. */
+NAY_API nay_status nay_sst_foreign_writer_new_target(const nay_sst_target *sink,
+                                                     const nay_sst_foreign_options *options,
+                                                     const nay_allocator *allocator, nay_diag *diag,
+                                                     nay_sst_foreign_writer **writer);
+
+/*
+ * nay_sst_foreign_writer_add: entries in order: keys ascend; in mini-lsm's week 3 a key may come
+ * again with a lower sequence number, its timestamp. term is nori's, else 0. NAY_EINVAL: out of
+ * order; a sequence number where the layout has none; an empty key, an empty value that is no
+ * deletion, or more than 65,535 bytes in mini-lsm; a deletion with a value. Nothing has changed
+ * then, and diag says why. Any other error is final.
+ */
+NAY_API nay_status nay_sst_foreign_writer_add(nay_sst_foreign_writer *writer,
+                                              const nay_sst_entry *version, uint64_t term,
+                                              const void *value, size_t value_len, nay_diag *diag);
+
+/*
+ * nay_sst_foreign_writer_finish: writes index, filter and footer, syncs, and puts the table at its
+ * path. NAY_EINVAL: mini-lsm has no table without entries. Then the writer can only be freed.
+ */
+NAY_API nay_status nay_sst_foreign_writer_finish(nay_sst_foreign_writer *writer, nay_diag *diag);
+
+/* nay_sst_foreign_writer_free: without a finish before it, it is as if there had been no writer. */
+NAY_API void nay_sst_foreign_writer_free(nay_sst_foreign_writer *writer);
 
 #ifdef __cplusplus
 }

@@ -24,7 +24,7 @@
 #ifndef NAY_SST_COMPACT_H
 #define NAY_SST_COMPACT_H
 
-#include "nay_sst_io.h"
+#include "nay_sst.h"
 #include "nay_sst_merge.h"
 
 #ifdef __cplusplus
@@ -48,9 +48,9 @@ typedef struct nay_sst_compact_stats {
 
 /* nay_sst_compact_verdict: what a filter callback does with a value. */
 typedef enum nay_sst_compact_verdict {
-  NAY_COMPACT_KEEP = 0,
-  NAY_COMPACT_DROP = 1,  /* as if the key had been deleted by this version */
-  NAY_COMPACT_CHANGE = 2 /* to *len bytes at out */
+  NAY_SST_COMPACT_KEEP = 0,
+  NAY_SST_COMPACT_DROP = 1,  /* as if the key had been deleted by this version */
+  NAY_SST_COMPACT_CHANGE = 2 /* to *len bytes at out */
 } nay_sst_compact_verdict;
 
 /*
@@ -58,7 +58,7 @@ typedef enum nay_sst_compact_verdict {
  * snapshot sees; never for deletions. CHANGE: if *len is above room, it is called again with more
  * room. DROP leaves a deletion unless nothing is left to hide.
  */
-typedef nay_sst_compact_verdict (*nay_sst_compact_filter)(void *ctx, const nay_sst_version *version,
+typedef nay_sst_compact_verdict (*nay_sst_compact_filter)(void *ctx, const nay_sst_entry *version,
                                                           const void *value, size_t value_len,
                                                           void *out, size_t room, size_t *len);
 
@@ -98,8 +98,8 @@ typedef struct nay_sst_compact_options {
  * nay_sst_compact: the entries of n tables, newest first, become one table at path, which may be
  * that of an input. NAY_EMISMATCH: some tables have plain keys and some internal ones, or another
  * comparator, or different key descriptions, or write says otherwise. NAY_ENOTSUP: as
- * nay_lookup_new. NAY_EINVAL: no tables, or an option (target_bytes must be 0), or a comparator
- * without equal_may_differ that calls other bytes the same key. Errors of the inputs as
+ * nay_sst_lookup_new_tables. NAY_EINVAL: no tables, or an option (target_bytes must be 0), or a
+ * comparator without equal_may_differ that calls other bytes the same key. Errors of the inputs as
  * nay_sst_iter, of the output as nay_sst_writer; then there is no new table. stats may be NULL.
  */
 NAY_API nay_status nay_sst_compact(const nay_sst *const *tables, size_t n, const char *path,
@@ -119,16 +119,16 @@ typedef struct nay_sst_output {
   size_t largest_len;
   uint64_t smallest_sequence, largest_sequence; /* plain keys: 0 */
   uint64_t entries, deletions;
-  uint64_t nbytes;          /* of the file */
-  const nay_sst_sink *sink; /* that took it, copied; path is then NULL */
+  uint64_t nbytes;            /* of the file */
+  const nay_sst_target *sink; /* that took it, copied; path is then NULL */
 } nay_sst_output;
 
 /*
- * nay_sst_outputs: where the new tables go: to files, by next, or into sinks (nay_sst_io.h), by
- * next_sink; the other of the two is NULL. No two calls of this struct run at the same time.
+ * nay_sst_outputs: where the new tables go: to files, by next, or into sinks (nay_sst.h), by
+ * next_target; the other of the two is NULL. No two calls of this struct run at the same time.
  *
  * next names the file of a table that is about to be written; the text must stay until that table
- * is finished. next_sink returns what takes its bytes; the struct is copied before the next call.
+ * is finished. next_target returns what takes its bytes; the struct is copied before the next call.
  * Each sink ends with finish or with abort, whatever happens to the compaction; those of several
  * threads are in use at the same time. NULL: there is none, and the compaction ends with
  * NAY_ECANCELED.
@@ -141,14 +141,14 @@ typedef struct nay_sst_outputs {
   const char *(*next)(void *ctx);
   void (*done)(void *ctx, const nay_sst_output *output);
   void *ctx;
-  const nay_sst_sink *(*next_sink)(void *ctx);
+  const nay_sst_target *(*next_target)(void *ctx);
 } nay_sst_outputs;
 
 /*
  * nay_sst_compact_to: the same into as many tables as target_bytes asks for, with disjoint ranges
  * of keys; the versions of one key are never in two of them. None when no entry is left. After an
  * error the tables that were finished stay, for the caller to remove. NAY_EINVAL: also outputs with
- * both next and next_sink, or none, and a sink without write.
+ * both next and next_target, or none, and a sink without write.
  */
 NAY_API nay_status nay_sst_compact_to(const nay_sst *const *tables, size_t n,
                                       const nay_sst_outputs *outputs,

@@ -8,9 +8,9 @@
  *   sequence    9     7     4     2                     a reader at 9 sees 13,
  *   version    "+1"  "+5"  "=7"  "+3"                   one at 8 sees 12, one at 3 sees 3
  *
- * Operands are entries of internal keys with the type 2, RocksDB's kTypeMerge: see nay_sst_version.
+ * Operands are entries of internal keys with the type 2, RocksDB's kTypeMerge: see nay_sst_entry.
  * The operator is given to a lookup (nay_sst_lookup.h), whose gets and merging iterators
- * (nay_sst_scan.h) then combine what they meet, and to compactions (nay_sst_compact.h), which store
+ * (nay_sst_iter.h) then combine what they meet, and to compactions (nay_sst_compact.h), which store
  * the result. All of them combine in the same way: in pairs, the newest operand with the next older
  * version, the result with the next, down to a value, a deletion or the end of the key.
  *

@@ -1,10 +1,11 @@
 /*
- * table_file.c - the I/O of tables: every reader uses a nay_sst_file, every writer a nay_sst_sink.
+ * table_file.c - the I/O of tables: every reader uses a nay_sst_file, every writer a
+ * nay_sst_target.
  *
  *   path, read        pread, close                       nay_sst__io_open
  *   path, written     temporary file, rename (replace.c) nay_sst__io_replace
  *   descriptor        pread; write, fsync                nay_sst_file_descriptor, _sink_descriptor
- *   memory            a buffer that doubles              nay_sst_memory_sink
+ *   memory            a buffer that doubles              nay_sst_memory_target
  *   the caller's      callbacks
  *
  * A callback may return any status, but statuses have meanings in a table (NAY_ENOENT: no such key;
@@ -83,66 +84,66 @@ void nay_sst__io_close(const nay_sst_file *file) {
 
 /* ---- writing ---- */
 
-nay_status nay_sst__io_write(const nay_sst_sink *sink, const void *bytes, size_t len,
+nay_status nay_sst__io_write(const nay_sst_target *sink, const void *bytes, size_t len,
                              nay_diag *diag) {
   nay_diag why = {.what = NULL};
   return io_status(sink->write(sink, bytes, len, &why), "cannot write the table", 0, why, diag);
 }
 
-nay_status nay_sst__io_sync(const nay_sst_sink *sink, nay_diag *diag) {
+nay_status nay_sst__io_sync(const nay_sst_target *sink, nay_diag *diag) {
   nay_diag why = {.what = NULL};
   if (sink->sync == NULL) return NAY_OK;
   return io_status(sink->sync(sink, &why), "cannot sync the table", 0, why, diag);
 }
 
-nay_status nay_sst__io_finish(const nay_sst_sink *sink, nay_diag *diag) {
+nay_status nay_sst__io_finish(const nay_sst_target *sink, nay_diag *diag) {
   nay_diag why = {.what = NULL};
   if (sink->finish == NULL) return NAY_OK;
   return io_status(sink->finish(sink, &why), "cannot finish the table", 0, why, diag);
 }
 
-void nay_sst__io_abort(const nay_sst_sink *sink) {
+void nay_sst__io_abort(const nay_sst_target *sink) {
   if (sink->abort != NULL) sink->abort(sink);
 }
 
-static nay_status io_path_write(const nay_sst_sink *self, const void *bytes, size_t len,
+static nay_status io_path_write(const nay_sst_target *self, const void *bytes, size_t len,
                                 nay_diag *diag) {
   return nay__replacement_write(self->state, bytes, len, diag);
 }
 
-static nay_status io_path_finish(const nay_sst_sink *self, nay_diag *diag) {
+static nay_status io_path_finish(const nay_sst_target *self, nay_diag *diag) {
   nay_status status = nay__replacement_finish(self->state, diag);
   nay__replacement_free(self->state);
   return status;
 }
 
-static void io_path_abort(const nay_sst_sink *self) { nay__replacement_free(self->state); }
+static void io_path_abort(const nay_sst_target *self) { nay__replacement_free(self->state); }
 
 nay_status nay_sst__io_replace(const char *path, bool sync, const nay_allocator *allocator,
-                               nay_diag *diag, nay_sst_sink *sink) {
+                               nay_diag *diag, nay_sst_target *sink) {
   nay_replacement *file;
   NAY_TRY(nay__replacement_new(path, 0, sync, allocator, diag, &file));
-  *sink = (nay_sst_sink){.size = sizeof *sink,
-                         .write = io_path_write,
-                         .finish = io_path_finish,
-                         .abort = io_path_abort,
-                         .state = file};
+  *sink = (nay_sst_target){.size = sizeof *sink,
+                           .write = io_path_write,
+                           .finish = io_path_finish,
+                           .abort = io_path_abort,
+                           .state = file};
   return NAY_OK;
 }
 
-static nay_status io_fd_write(const nay_sst_sink *self, const void *bytes, size_t len,
+static nay_status io_fd_write(const nay_sst_target *self, const void *bytes, size_t len,
                               nay_diag *diag) {
   return nay__file_write(io_fd(self->state), bytes, len, diag);
 }
 
-static nay_status io_fd_sync(const nay_sst_sink *self, nay_diag *diag) {
+static nay_status io_fd_sync(const nay_sst_target *self, nay_diag *diag) {
   return nay__file_sync(io_fd(self->state), diag);
 }
 
-nay_status nay_sst_sink_descriptor(int fd, nay_sst_sink *sink) {
+nay_status nay_sst_target_descriptor(int fd, nay_sst_target *sink) {
   if (fd < 0 || sink == NULL) return NAY_EINVAL;
   NAY_TRY(nay__abi_check(NAY_ABI_SST_SINK, sink, NULL));
-  nay_sst_sink now = {.write = io_fd_write, .sync = io_fd_sync, .state = (void *)(intptr_t)fd};
+  nay_sst_target now = {.write = io_fd_write, .sync = io_fd_sync, .state = (void *)(intptr_t)fd};
   nay__abi_write(NAY_ABI_SST_SINK, &now, sink);
   return NAY_OK;
 }
@@ -178,27 +179,27 @@ void nay_sst_memory_free(nay_sst_memory *m) {
   nay__free(&a, m, sizeof *m);
 }
 
-static nay_status io_memory_write(const nay_sst_sink *self, const void *bytes, size_t len,
+static nay_status io_memory_write(const nay_sst_target *self, const void *bytes, size_t len,
                                   nay_diag *diag) {
   nay_sst_memory *m = self->state;
   if (nay__buffer_append(&m->bytes, bytes, len, &m->allocator) == NAY_OK) return NAY_OK;
   return nay__fail(diag, NAY_ENOMEM, "no memory for a table", m->bytes.len);
 }
 
-static nay_status io_memory_finish(const nay_sst_sink *self, nay_diag *diag) {
+static nay_status io_memory_finish(const nay_sst_target *self, nay_diag *diag) {
   nay_sst_memory *m = self->state;
   (void)diag;
   m->finished = true;
   return NAY_OK;
 }
 
-static void io_memory_abort(const nay_sst_sink *self) { io_memory_clear(self->state); }
+static void io_memory_abort(const nay_sst_target *self) { io_memory_clear(self->state); }
 
-nay_status nay_sst_memory_sink(nay_sst_memory *m, nay_sst_sink *sink) {
+nay_status nay_sst_memory_target(nay_sst_memory *m, nay_sst_target *sink) {
   if (m == NULL || sink == NULL) return NAY_EINVAL;
   NAY_TRY(nay__abi_check(NAY_ABI_SST_SINK, sink, NULL));
   io_memory_clear(m);
-  nay_sst_sink now = {
+  nay_sst_target now = {
       .write = io_memory_write, .finish = io_memory_finish, .abort = io_memory_abort, .state = m};
   nay__abi_write(NAY_ABI_SST_SINK, &now, sink);
   return NAY_OK;

@@ -44,7 +44,7 @@ typedef struct nay_lsm_sizes {
 } nay_lsm_sizes;
 
 /* nay_sst__lsm_tree: the levels of params that have been checked. */
-void nay_sst__lsm_tree(const nay_lsm_params *params, nay_lsm_tree *tree);
+void nay_sst__lsm_tree(const nay_sst_plan_params *params, nay_lsm_tree *tree);
 
 /* nay_sst__lsm_filter: the best filter of a level that fits nbytes. */
 nay_lsm_size nay_sst__lsm_filter(const nay_lsm_run *run, uint64_t nbytes);

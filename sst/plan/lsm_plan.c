@@ -5,9 +5,9 @@
 #include "base/bits.h"
 #include "plan/lsm.h"
 
-#define NAY_ABI_LSM_PARAMS NAY_ABI(nay_lsm_params, reserved)
-#define NAY_ABI_LSM_LEVEL NAY_ABI(nay_lsm_level, why)
-#define NAY_ABI_LSM_SUMS NAY_ABI(nay_lsm_sums, present_waste)
+#define NAY_ABI_LSM_PARAMS NAY_ABI(nay_sst_plan_params, reserved)
+#define NAY_ABI_LSM_LEVEL NAY_ABI(nay_sst_level, why)
+#define NAY_ABI_LSM_SUMS NAY_ABI(nay_sst_plan_info, present_waste)
 
 #define LSM_MAX_RATIO 1000000u
 #define LSM_MAX_LEVEL0 10000u
@@ -18,18 +18,18 @@ static const char lsm_better_elsewhere[] = "no filter: the bytes save more reads
 static const char lsm_too_few_bytes[] =
     "no filter: the budget is below the smallest of this family";
 
-struct nay_lsm_plan {
+struct nay_sst_plan {
   nay_allocator allocator;
   nay_lsm_tree tree;
   uint64_t budget;
-  nay_lsm_sizes sizes[2]; /* by nay_lsm_allocation */
+  nay_lsm_sizes sizes[2]; /* by nay_sst_plan_allocation */
 };
 
 /* ---- params ---- */
 
 static bool lsm_is_set(double x) { return x != 0; /* NaN is set, and refused */ }
 
-static nay_status lsm_check_budget(const nay_lsm_params *p, nay_diag *diag) {
+static nay_status lsm_check_budget(const nay_sst_plan_params *p, nay_diag *diag) {
   int given = (p->nbytes != 0) + lsm_is_set(p->bits_per_key) + lsm_is_set(p->fpr);
   if (given == 0) {
     return nay__fail(diag, NAY_EINVAL, "no budget: set nbytes, bits_per_key or fpr", 0);
@@ -48,7 +48,7 @@ static nay_status lsm_check_budget(const nay_lsm_params *p, nay_diag *diag) {
   return NAY_OK;
 }
 
-static nay_status lsm_check_tree(const nay_lsm_params *p, nay_diag *diag) {
+static nay_status lsm_check_tree(const nay_sst_plan_params *p, nay_diag *diag) {
   const struct {
     bool wrong;
     const char *what;
@@ -60,8 +60,8 @@ static nay_status lsm_check_tree(const nay_lsm_params *p, nay_diag *diag) {
       {p->nkeys_memtable > NAY_LSM_MAX_NKEYS, "nkeys_memtable is above 2^56"},
       {p->nkeys_table > NAY_LSM_MAX_NKEYS, "nkeys_table is above 2^56"},
       {p->nruns_level0 > LSM_MAX_LEVEL0, "nruns_level0 is above 10,000"},
-      {(unsigned)p->merging > NAY_LSM_LAZY_LEVELED, "merging is not known"},
-      {p->nruns_level0 != 0 && p->merging != NAY_LSM_LEVELED,
+      {(unsigned)p->merging > NAY_SST_PLAN_LAZY_LEVELED, "merging is not known"},
+      {p->nruns_level0 != 0 && p->merging != NAY_SST_PLAN_LEVELED,
        "nruns_level0 is for leveled trees: elsewhere flushes are runs of level 1"},
       {p->kind == NAY_SCALABLE || p->kind == NAY_WINDOW,
        "kind: the keys of a run are known and stay, scalable and window filters are not for them"},
@@ -107,11 +107,12 @@ static nay_status lsm_filter_fpr(const nay_lsm_run *run, double fpr, nay_diag *d
 }
 
 /* The same FPR for every run; the budget is what that takes. */
-static nay_status lsm_uniform_fpr(const nay_lsm_params *p, nay_diag *diag, nay_lsm_plan *plan) {
+static nay_status lsm_uniform_fpr(const nay_sst_plan_params *p, nay_diag *diag,
+                                  nay_sst_plan *plan) {
   plan->budget = 0;
   for (size_t i = 0; i < plan->tree.n; i++) {
     const nay_lsm_run *run = &plan->tree.level[i];
-    nay_lsm_size *size = &plan->sizes[NAY_LSM_UNIFORM].level[i];
+    nay_lsm_size *size = &plan->sizes[NAY_SST_PLAN_UNIFORM].level[i];
     NAY_TRY(lsm_filter_fpr(run, p->fpr, diag, size));
     if (size->nbytes > (LSM_MAX_NBYTES - plan->budget) / nay_sst__lsm_nfilters(run)) {
       return nay__fail(diag, NAY_EINVAL, "fpr: all filters together are above 2^62 bytes", 0);
@@ -122,7 +123,7 @@ static nay_status lsm_uniform_fpr(const nay_lsm_params *p, nay_diag *diag, nay_l
 }
 
 /* The same bits for every key, at most NAY_LSM_MAX_BITS; filters never take more than that. */
-static void lsm_uniform_bits(const nay_lsm_params *p, nay_lsm_plan *plan) {
+static void lsm_uniform_bits(const nay_sst_plan_params *p, nay_sst_plan *plan) {
   uint64_t nkeys = 0, asked = 0; /* of all filters: a little above p->nkeys, as tables round */
   for (size_t i = 0; i < plan->tree.n; i++) {
     const nay_lsm_run *run = &plan->tree.level[i];
@@ -135,7 +136,7 @@ static void lsm_uniform_bits(const nay_lsm_params *p, nay_lsm_plan *plan) {
                           ? lsm_share(nay__min_u64(p->nbytes, most), run->nkeys_filter, nkeys)
                           : (uint64_t)((double)run->nkeys_filter * p->bits_per_key / 8);
     asked += nay_sst__lsm_nfilters(run) * nbytes;
-    plan->sizes[NAY_LSM_UNIFORM].level[i] = nay_sst__lsm_filter(run, nbytes);
+    plan->sizes[NAY_SST_PLAN_UNIFORM].level[i] = nay_sst__lsm_filter(run, nbytes);
   }
   plan->budget = p->nbytes != 0 ? p->nbytes : asked;
 }
@@ -157,7 +158,7 @@ static nay_status lsm_check_kind(const nay_lsm_tree *tree, nay_diag *diag) {
   return NAY_OK;
 }
 
-static nay_status lsm_make(const nay_lsm_params *p, nay_diag *diag, nay_lsm_plan *plan) {
+static nay_status lsm_make(const nay_sst_plan_params *p, nay_diag *diag, nay_sst_plan *plan) {
   nay_sst__lsm_tree(p, &plan->tree);
   NAY_TRY(lsm_check_kind(&plan->tree, diag));
   if (lsm_is_set(p->fpr)) {
@@ -165,15 +166,15 @@ static nay_status lsm_make(const nay_lsm_params *p, nay_diag *diag, nay_lsm_plan
   } else {
     lsm_uniform_bits(p, plan);
   }
-  plan->sizes[NAY_LSM_MONKEY] = plan->sizes[NAY_LSM_UNIFORM];
+  plan->sizes[NAY_SST_PLAN_MONKEY] = plan->sizes[NAY_SST_PLAN_UNIFORM];
   nay_status status = nay_sst__lsm_allocate(&plan->tree, plan->budget, &plan->allocator,
-                                            &plan->sizes[NAY_LSM_MONKEY]);
+                                            &plan->sizes[NAY_SST_PLAN_MONKEY]);
   return status == NAY_OK ? NAY_OK : nay__fail(diag, status, "no memory for the plan", 0);
 }
 
-nay_status nay_lsm_plan_new(const nay_lsm_params *params, const nay_allocator *allocator,
-                            nay_diag *diag, nay_lsm_plan **plan) {
-  nay_lsm_params p;
+nay_status nay_sst_plan_new(const nay_sst_plan_params *params, const nay_allocator *allocator,
+                            nay_diag *diag, nay_sst_plan **plan) {
+  nay_sst_plan_params p;
   nay_allocator memory;
   if (params == NULL || plan == NULL) {
     return nay__fail(diag, NAY_EINVAL, "params or plan is NULL", 0);
@@ -182,19 +183,19 @@ nay_status nay_lsm_plan_new(const nay_lsm_params *params, const nay_allocator *a
   NAY_TRY(nay__allocator_read(allocator, diag, &memory));
   NAY_TRY(lsm_check_tree(&p, diag));
   NAY_TRY(lsm_check_budget(&p, diag));
-  nay_lsm_plan *made = nay__alloc(&memory, sizeof *made);
+  nay_sst_plan *made = nay__alloc(&memory, sizeof *made);
   if (made == NULL) return nay__fail(diag, NAY_ENOMEM, "no memory for the plan", 0);
   made->allocator = memory;
   nay_status status = lsm_make(&p, diag, made);
   if (status != NAY_OK) {
-    nay_lsm_plan_free(made);
+    nay_sst_plan_free(made);
     return status;
   }
   *plan = made;
   return NAY_OK;
 }
 
-void nay_lsm_plan_free(nay_lsm_plan *plan) {
+void nay_sst_plan_free(nay_sst_plan *plan) {
   if (plan == NULL) return;
   nay_allocator memory = plan->allocator;
   nay__free(&memory, plan, sizeof *plan);
@@ -202,19 +203,19 @@ void nay_lsm_plan_free(nay_lsm_plan *plan) {
 
 /* ---- reading it ---- */
 
-static bool lsm_is_allocation(nay_lsm_allocation a) {
-  return a == NAY_LSM_UNIFORM || a == NAY_LSM_MONKEY;
+static bool lsm_is_allocation(nay_sst_plan_allocation a) {
+  return a == NAY_SST_PLAN_UNIFORM || a == NAY_SST_PLAN_MONKEY;
 }
 
-nay_status nay_lsm_plan_level(const nay_lsm_plan *plan, nay_lsm_allocation allocation, size_t i,
-                              nay_lsm_level *level) {
+nay_status nay_sst_plan_level(const nay_sst_plan *plan, nay_sst_plan_allocation allocation,
+                              size_t i, nay_sst_level *level) {
   if (plan == NULL || level == NULL || !lsm_is_allocation(allocation)) return NAY_EINVAL;
   NAY_TRY(nay__abi_check(NAY_ABI_LSM_LEVEL, level, NULL));
-  if (i >= plan->tree.n) return NAY_ENOENT;
+  if (i >= plan->tree.n) return NAY_EEND;
   const nay_lsm_sizes *sizes = &plan->sizes[allocation];
   const nay_lsm_run *run = &plan->tree.level[i];
   nay_lsm_size filter = sizes->level[i];
-  nay_lsm_level l = {.level = run->level,
+  nay_sst_level l = {.level = run->level,
                      .kind = filter.nbytes != 0 ? run->kind : NAY_AUTO,
                      .nkeys = run->nkeys,
                      .nruns = run->nruns,
@@ -228,21 +229,21 @@ nay_status nay_lsm_plan_level(const nay_lsm_plan *plan, nay_lsm_allocation alloc
   l.bits_per_key = (double)l.nbytes * 8 / (double)l.nkeys;
   if (filter.nbytes == 0) {
     bool others = nay_sst__lsm_bytes(&plan->tree, sizes) != 0;
-    l.why = others && allocation == NAY_LSM_MONKEY ? lsm_better_elsewhere : lsm_too_few_bytes;
+    l.why = others && allocation == NAY_SST_PLAN_MONKEY ? lsm_better_elsewhere : lsm_too_few_bytes;
   }
   nay__abi_write(NAY_ABI_LSM_LEVEL, &l, level);
   return NAY_OK;
 }
 
-nay_status nay_lsm_plan_sums(const nay_lsm_plan *plan, nay_lsm_allocation allocation,
-                             nay_lsm_sums *sums) {
+nay_status nay_sst_plan_stats(const nay_sst_plan *plan, nay_sst_plan_allocation allocation,
+                              nay_sst_plan_info *sums) {
   if (plan == NULL || sums == NULL || !lsm_is_allocation(allocation)) return NAY_EINVAL;
   NAY_TRY(nay__abi_check(NAY_ABI_LSM_SUMS, sums, NULL));
-  nay_lsm_sums s = {.nlevels = plan->tree.n, .nbytes_budget = plan->budget};
+  nay_sst_plan_info s = {.nlevels = plan->tree.n, .nbytes_budget = plan->budget};
   double found = 0; /* sum over keys of the reads wasted before the key is found */
   for (size_t i = 0; i < plan->tree.n; i++) {
-    nay_lsm_level level = {.size = sizeof level};
-    NAY_TRY(nay_lsm_plan_level(plan, allocation, i, &level));
+    nay_sst_level level = {.size = sizeof level};
+    NAY_TRY(nay_sst_plan_level(plan, allocation, i, &level));
     double in_level = level.fpr * (double)(level.nruns - 1) / 2; /* half of the other runs */
     found += (double)level.nkeys * (s.absent_reads + in_level);
     s.nkeys += level.nkeys;

@@ -30,8 +30,8 @@ static const char lsm_requested[] = "the requested family";
 static const char lsm_flushed[] = "written by flushes: the fastest build, one cache line per probe";
 static const char lsm_merged[] = "written by compactions: the fewest bits per key for an FPR";
 
-static void lsm_add(const nay_lsm_params *p, nay_lsm_tree *tree, uint32_t level, uint64_t nkeys,
-                    uint64_t nruns, bool flushed) {
+static void lsm_add(const nay_sst_plan_params *p, nay_lsm_tree *tree, uint32_t level,
+                    uint64_t nkeys, uint64_t nruns, bool flushed) {
   nay_lsm_run *run = &tree->level[tree->n++];
   uint64_t each = nay__ceil_div(nkeys, nruns);
   *run = (nay_lsm_run){.level = level, .nkeys = nkeys, .nruns = nruns, .ntables = 1};
@@ -55,10 +55,10 @@ static uint32_t lsm_depth(double n, double memtable, double ratio, bool tiered, 
   return depth;
 }
 
-void nay_sst__lsm_tree(const nay_lsm_params *p, nay_lsm_tree *tree) {
+void nay_sst__lsm_tree(const nay_sst_plan_params *p, nay_lsm_tree *tree) {
   uint64_t memtable = p->nkeys_memtable != 0 ? p->nkeys_memtable : LSM_DEFAULT_MEMTABLE;
   uint64_t left = p->nkeys, nruns = nay__min_u64(p->nruns_level0, nay__ceil_div(left, memtable));
-  bool tiered = p->merging != NAY_LSM_LEVELED;
+  bool tiered = p->merging != NAY_SST_PLAN_LEVELED;
   double ratio = (double)p->ratio, weights, power = 1;
   tree->n = 0;
   if (nruns != 0) {
@@ -73,7 +73,7 @@ void nay_sst__lsm_tree(const nay_lsm_params *p, nay_lsm_tree *tree) {
     uint64_t share = nay__max_u64((uint64_t)(all / weights * power), 1);
     uint64_t nkeys = i == depth ? left : nay__min_u64(share, left - 1);
     nruns = 1;
-    if (p->merging == NAY_LSM_TIERED || (tiered && i < depth)) {
+    if (p->merging == NAY_SST_PLAN_TIERED || (tiered && i < depth)) {
       nruns = nay__min_u64(nay__ceil_div(nkeys, memtable), p->ratio - 1);
     }
     lsm_add(p, tree, i, nkeys, nruns, tiered && i == 1);

@@ -5,7 +5,7 @@ static const char *info_text(const nay_buffer *name) {
   return name->len != 0 ? (const char *)name->at : NULL;
 }
 
-nay_status nay_sst_describe(const nay_sst *t, nay_sst_info *info) {
+nay_status nay_sst_stats(const nay_sst *t, nay_sst_info *info) {
   if (t == NULL || info == NULL) return NAY_EINVAL;
   NAY_TRY(nay__abi_check(NAY_ABI_SST_INFO, info, NULL));
   bool internal = t->order.internal;

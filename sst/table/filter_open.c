@@ -37,7 +37,7 @@ static nay_status filter_copy_name(const nay_sst *t, nay_buffer *to, nay_bytes n
 }
 
 /* Checks and opens the bytes of a whole-key filter. False: it cannot be used. */
-static bool filter_accept(nay_sst *t, nay_sst_filter layout, bool native, nay_bytes bytes) {
+static bool filter_accept(nay_sst *t, nay_sst_filter_layout layout, bool native, nay_bytes bytes) {
   t->filter_at = bytes;
   switch (layout) {
     case NAY_SST_BLOCK_FILTER:
@@ -160,7 +160,7 @@ static nay_status filter_open_entry(void *ctx, const nay_meta_entry *e) {
       if (!nay_sst__meta_has_block(e, t->footer.at)) return NAY_ECORRUPT;
       t->properties = e->block;
       /* RocksDB has internal keys only; some entry types are its own */
-      if (e->engine == NAY_TABLE_ROCKSDB) {
+      if (e->engine == NAY_SST_ENGINE_ROCKSDB) {
         t->rocksdb_meta = true;
         filter_set_keys(t, true);
       }
@@ -173,7 +173,7 @@ static nay_status filter_open_entry(void *ctx, const nay_meta_entry *e) {
       filter_set_keys(t, e->internal);
       return NAY_OK;
     case NAY_META_IS_FILTER:
-      if (!wanted || e->engine == NAY_TABLE_ROCKSDB) return NAY_OK;
+      if (!wanted || e->engine == NAY_SST_ENGINE_ROCKSDB) return NAY_OK;
       return filter_open_whole(t, e);
     case NAY_META_IS_PREFIX_FILTER:
       return wanted && nay_sst__equal_is_same(t->order) ? filter_open_prefix(t, e) : NAY_OK;

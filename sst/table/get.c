@@ -23,32 +23,33 @@ bool nay_sst__get_in_range(const nay_sst *t, const nay_target *target) {
 
 /* ---- trace ---- */
 
-NAY_NOINLINE static void get_report(const nay_get_trace *trace, nay_lookup_step step) {
+NAY_NOINLINE static void get_report(const nay_get_trace *trace, nay_sst_lookup_step step) {
   step.size = sizeof step;
   step.level = trace->level;
   step.table = trace->table;
   trace->call(trace->ctx, &step);
 }
 
-NAY_INLINE void get_trace(const nay_hash_memo *memo, nay_lookup_what what) {
-  if (NAY_UNLIKELY(memo->trace != NULL)) get_report(memo->trace, (nay_lookup_step){.what = what});
+NAY_INLINE void get_trace(const nay_hash_memo *memo, nay_sst_lookup_what what) {
+  if (NAY_UNLIKELY(memo->trace != NULL))
+    get_report(memo->trace, (nay_sst_lookup_step){.what = what});
 }
 
-NAY_INLINE void get_trace_block(const nay_hash_memo *memo, nay_lookup_what what, nay_handle handle,
-                                bool cached) {
+NAY_INLINE void get_trace_block(const nay_hash_memo *memo, nay_sst_lookup_what what,
+                                nay_handle handle, bool cached) {
   if (NAY_LIKELY(memo->trace == NULL)) return;
   get_report(memo->trace,
-             (nay_lookup_step){
+             (nay_sst_lookup_step){
                  .what = what, .offset = handle.offset, .nbytes = handle.size, .cached = cached});
 }
 
 /* Reports how the search in a data block ended. */
 NAY_INLINE void get_trace_end(const nay_hash_memo *memo, nay_status status, bool deleted) {
   if (NAY_LIKELY(memo->trace == NULL)) return;
-  nay_lookup_step step = {.what = NAY_LOOKUP_FAILED, .status = status};
+  nay_sst_lookup_step step = {.what = NAY_SST_LOOKUP_FAILED, .status = status};
   if (status == NAY_GET_OPERAND) return; /* nay_sst__collect has reported the operand */
-  if (status == NAY_OK) step.what = deleted ? NAY_LOOKUP_DELETED : NAY_LOOKUP_FOUND;
-  if (status == NAY_ENOENT) step.what = NAY_LOOKUP_ABSENT;
+  if (status == NAY_OK) step.what = deleted ? NAY_SST_LOOKUP_DELETED : NAY_SST_LOOKUP_FOUND;
+  if (status == NAY_ENOENT) step.what = NAY_SST_LOOKUP_ABSENT;
   if (status == NAY_ENOENT) step.status = NAY_OK;
   get_report(memo->trace, step);
 }
@@ -56,16 +57,19 @@ NAY_INLINE void get_trace_end(const nay_hash_memo *memo, nay_status status, bool
 NAY_INLINE void get_trace_verdict(const nay_hash_memo *memo, nay_verdict verdict) {
   if (NAY_LIKELY(memo->trace == NULL)) return;
   if (verdict == NAY_NOT_PROBED) {
-    get_trace(memo, NAY_LOOKUP_NO_FILTER);
+    get_trace(memo, NAY_SST_LOOKUP_NO_FILTER);
   } else {
-    get_trace(memo, verdict == NAY_SAYS_NAY ? NAY_LOOKUP_FILTER_NAY : NAY_LOOKUP_FILTER_MAYBE);
+    get_trace(memo,
+              verdict == NAY_SAYS_NAY ? NAY_SST_LOOKUP_FILTER_NAY : NAY_SST_LOOKUP_FILTER_MAYBE);
   }
 }
 
-void nay_sst__get_trace_operand(const nay_hash_memo *memo) { get_trace(memo, NAY_LOOKUP_OPERAND); }
+void nay_sst__get_trace_operand(const nay_hash_memo *memo) {
+  get_trace(memo, NAY_SST_LOOKUP_OPERAND);
+}
 
 void nay_sst__get_trace_block(const nay_hash_memo *memo, nay_handle handle, const nay_hold *hold) {
-  get_trace_block(memo, NAY_LOOKUP_BLOCK, handle, hold != NULL && hold->cached);
+  get_trace_block(memo, NAY_SST_LOOKUP_BLOCK, handle, hold != NULL && hold->cached);
 }
 
 /* ---- steps ---- */
@@ -120,7 +124,7 @@ static nay_status get_from_block(const nay_sst *t, const nay_target *target, con
       nay_sst__table_read_data(t, index, &at->entry, &at->handle, &hold, diag, &block);
   value->hold = hold;
   if (status != NAY_OK) return status;
-  get_trace_block(memo, NAY_LOOKUP_BLOCK, at->handle, hold != NULL && hold->cached);
+  get_trace_block(memo, NAY_SST_LOOKUP_BLOCK, at->handle, hold != NULL && hold->cached);
   status = nay_sst__get_find(t, target, &block, at, diag, value);
   if (NAY_LIKELY(status != NAY_GET_OPERAND)) return status;
   const nay_collector *c = memo->collector;
@@ -140,7 +144,7 @@ NAY_INLINE nay_verdict get_probe(const nay_sst *t, const nay_target *target, nay
   if (verdict == NAY_SAYS_NAY) return verdict;
   *status = nay_sst__get_locate(t, target, pin, diag, at);
   if (*status != NAY_OK) return verdict;
-  get_trace_block(memo, NAY_LOOKUP_INDEX, at->handle, false);
+  get_trace_block(memo, NAY_SST_LOOKUP_INDEX, at->handle, false);
   if (!per_block) return verdict;
   verdict = nay_sst__probe_block(t, target, at->handle, hold);
   get_trace_verdict(memo, verdict);
@@ -160,7 +164,7 @@ nay_status nay_sst__get(const nay_sst *t, const nay_target *target, nay_hash_mem
   }
   if (!nay_sst__get_in_range(t, target)) {
     nay__atomic_increment64(&counts->out_of_range);
-    get_trace(memo, NAY_LOOKUP_OUT_OF_RANGE);
+    get_trace(memo, NAY_SST_LOOKUP_OUT_OF_RANGE);
     return NAY_ENOENT;
   }
   nay_hold *hold = value->hold;
@@ -184,8 +188,8 @@ nay_status nay_sst__get(const nay_sst *t, const nay_target *target, nay_hash_mem
   return status;
 }
 
-nay_status nay_sst_get_at(const nay_sst *t, const void *key, size_t len, uint64_t sequence,
-                          nay_diag *diag, nay_sst_value *value) {
+nay_status nay_sst_get(const nay_sst *t, const void *key, size_t len, uint64_t sequence,
+                       nay_diag *diag, nay_sst_value *value) {
   if (t == NULL || value == NULL || (key == NULL && len != 0) || sequence > NAY_SST_MAX_SEQUENCE) {
     return nay__fail(diag, NAY_EINVAL,
                      "table, key or value is NULL, or the sequence number has more than 56 bits",
@@ -195,12 +199,9 @@ nay_status nay_sst_get_at(const nay_sst *t, const void *key, size_t len, uint64_
   nay_target target = {len != 0 ? key : "", len, NAY_KEY_TRAILER_OF(sequence)};
   nay_hash_memo memo = {.set = false};
   value->deleted = false;
-  return nay_sst__get(t, &target, &memo, diag, value);
-}
-
-nay_status nay_sst_get(const nay_sst *t, const void *key, size_t len, nay_diag *diag,
-                       nay_sst_value *value) {
-  return nay_sst_get_at(t, key, len, NAY_SST_MAX_SEQUENCE, diag, value);
+  nay_status status = nay_sst__get(t, &target, &memo, diag, value);
+  if (status != NAY_OK) return status;
+  return value->deleted ? NAY_ENOENT : NAY_OK;
 }
 
 bool nay_sst_may_contain(const nay_sst *t, const void *key, size_t len) {

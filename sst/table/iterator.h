@@ -5,6 +5,7 @@
 #ifndef NAY_SST_TABLE_ITERATOR_H
 #define NAY_SST_TABLE_ITERATOR_H
 
+#include "nay_sst_iter.h"
 #include "table/table.h"
 
 struct nay_sst_iter {

@@ -25,7 +25,7 @@ typedef struct order_guess {
 } order_guess;
 
 static nay_status order_guess_key(nay_sst *t, order_guess *g, const nay_buffer *key) {
-  nay_sst_version v = {.size = sizeof v};
+  nay_sst_entry v = {.size = sizeof v};
   nay_order internal = {t->order.user, true};
   bool ascends =
       g->nkeys == 0 || nay_sst__compare(internal, g->last.at, g->last.len, key->at, key->len) < 0;
@@ -124,7 +124,7 @@ static nay_status order_check_samples(nay_sst *t, nay_diag *diag) {
   order_decide(t, &samples);
   nay__buffer_free(&c.key, &t->allocator);
   nay_sst__hold_free(samples.hold);
-  return status == NAY_ENOENT ? NAY_OK : status;
+  return status == NAY_EEND ? NAY_OK : status;
 }
 
 nay_status nay_sst__check_order(nay_sst *t, nay_diag *diag) {

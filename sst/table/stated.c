@@ -1,6 +1,6 @@
-/* stated.c - implements nay_sst_stats.h: the properties that a table states, and approximate
+/* stated.c - implements nay_sst.h: the properties that a table states, and approximate
  * offsets. */
-#include "nay_sst_stats.h"
+#include "nay_sst.h"
 
 #include "table/get.h"
 

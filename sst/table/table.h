@@ -115,7 +115,7 @@ struct nay_sst {
   nay_diag order_unknown_why;
   nay_sst_tally *counts;
   nay_foreign *foreign; /* NULL: a table in LevelDB's layout */
-  void *pool_entry;     /* entry in the nay_sst_tables that opened the table; NULL: none did */
+  void *pool_entry;     /* entry in the nay_sst_pool that opened the table; NULL: none did */
 
   uint64_t blocks_end; /* end offset of the last data block */
   bool rocksdb_meta;   /* the metaindex names RocksDB's properties */
@@ -141,7 +141,7 @@ struct nay_sst {
   uint64_t nblocks;
   uint8_t first_codec;
 
-  nay_sst_filter filter;
+  nay_sst_filter_layout filter;
   bool filter_used;
   uint64_t filter_bytes;
   uint64_t npartitions;
@@ -169,7 +169,7 @@ struct nay_sst {
 
 /* nay_get_trace: the callback that receives the steps of a get, and the table it reports. */
 typedef struct nay_get_trace {
-  nay_lookup_trace_call call;
+  nay_sst_lookup_visitor call;
   void *ctx;
   size_t level, table;
 } nay_get_trace;

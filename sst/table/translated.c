@@ -119,12 +119,12 @@ uint64_t nay_sst__foreign_term(const nay_block *block, uint32_t entry_at) {
 
 /* ---- description ---- */
 
-const char *nay_sst_foreign_name(size_t i) {
+const char *nay_sst_layout_at(size_t i) {
   const nay_foreign_engine *engine = nay_sst__foreign_at(i);
   return engine != NULL ? engine->name : NULL;
 }
 
-const char *nay_sst_foreign_about(const char *name) {
+const char *nay_sst_layout_about(const char *name) {
   const nay_foreign_engine *engine = nay_sst__foreign_find(name);
   return engine != NULL ? engine->about : NULL;
 }
@@ -165,7 +165,7 @@ nay_status nay_sst_foreign_describe(const nay_sst *t, nay_sst_foreign_info *info
   return NAY_OK;
 }
 
-const char *nay_sst_foreign_caveat(const nay_sst *t, size_t i) {
+const char *nay_sst_caveat(const nay_sst *t, size_t i) {
   if (t == NULL || t->foreign == NULL) return NULL;
   return nay_sst__foreign_caveat(
       t->foreign, t->full.filter != NULL ? nay_sst__filter_nbits(t->full.filter) : 1, 0, i);
@@ -199,8 +199,7 @@ static nay_status foreign_block_filter(const nay_foreign *f, size_t i, nay_forei
   return nay_sst__in_file(status, diag, nay_sst__foreign_block_at(f, i)->handle);
 }
 
-nay_status nay_sst_foreign_verify(const nay_sst *t, nay_diag *diag, uint64_t *nentries,
-                                  uint64_t *ndenied) {
+nay_status nay_sst_verify(const nay_sst *t, nay_diag *diag, uint64_t *nentries, uint64_t *ndenied) {
   if (t == NULL || nentries == NULL || ndenied == NULL) {
     return nay__fail(diag, NAY_EINVAL, "table or counts are NULL", 0);
   }

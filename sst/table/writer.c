@@ -32,7 +32,7 @@ struct nay_sst_writer {
   nay_params params; /* parameters of native filters */
   nay_order order;
   nay_table_key key_text;
-  nay_sst_sink sink;
+  nay_sst_target sink;
   bool sink_open;       /* the sink is neither finished nor aborted */
   nay_buffer unwritten; /* bytes not yet written to the sink */
   uint64_t offset;      /* file offset of the next block */
@@ -41,7 +41,7 @@ struct nay_sst_writer {
   nay_buffer last_key; /* last key added */
   nay_buffer compressed;
   nay_buffer separator;                /* scratch of the caller's comparator */
-  nay_buffer joined_key;               /* scratch: an internal key, joined from a nay_sst_version */
+  nay_buffer joined_key;               /* scratch: an internal key, joined from a nay_sst_entry */
   bool pending_block;                  /* the last data block has no index entry yet */
   nay_handle block_handle;             /* handle of the data block without index entry */
   bool pending_partition;              /* the last filter partition has no index entry yet */
@@ -217,7 +217,7 @@ static bool writer_ascends(const nay_sst_writer *w, const uint8_t *key, size_t l
 
 nay_status nay_sst_writer_add(nay_sst_writer *w, const void *key, size_t len, const void *value,
                               size_t value_len) {
-  nay_sst_version ignored = {.size = sizeof ignored};
+  nay_sst_entry ignored = {.size = sizeof ignored};
   size_t shared;
   if (w == NULL || (key == NULL && len != 0) || (value == NULL && value_len != 0)) {
     return NAY_EINVAL;
@@ -233,10 +233,10 @@ nay_status nay_sst_writer_add(nay_sst_writer *w, const void *key, size_t len, co
   return w->failed;
 }
 
-nay_status nay_sst_writer_add_version(nay_sst_writer *w, const nay_sst_version *from,
-                                      const void *value, size_t value_len) {
+nay_status nay_sst_writer_add_entry(nay_sst_writer *w, const nay_sst_entry *from, const void *value,
+                                    size_t value_len) {
   uint8_t trailer[NAY_KEY_TRAILER];
-  nay_sst_version full, *v = &full;
+  nay_sst_entry full, *v = &full;
   if (w == NULL || from == NULL) return NAY_EINVAL;
   NAY_TRY(nay__abi_read(NAY_ABI_SST_VERSION, from, NULL, &full));
   if ((v->key == NULL && v->len != 0) || v->len >= NAY_SST_ENTRY_MAX ||
@@ -310,7 +310,7 @@ static nay_status writer_put_properties(nay_sst_writer *w) {
 static nay_status writer_put_filters(nay_sst_writer *w) {
   const nay_policy *policy = w->options.policy;
   const char *name = policy != NULL ? policy->name : NAY_NATIVE_POLICY;
-  nay_sst_filter filter = w->options.filter;
+  nay_sst_filter_layout filter = w->options.filter;
   if (filter == NAY_SST_BLOCK_FILTER) {
     NAY_TRY(nay_sst__filter_block_finish(&w->filter_block, &w->allocator));
     NAY_TRY(writer_meta_block(w, &w->filter_block.filters, NAY_META_FILTER_BLOCK, name));
@@ -378,7 +378,7 @@ nay_status nay_sst_writer_finish(nay_sst_writer *w, nay_diag *diag) {
 
 /* Initialises the builders and opens the output: the sink, or the file at path if `sink` is NULL.
  * The output is opened last, so that no failure leaves it open. */
-static nay_status writer_init(nay_sst_writer *w, const char *path, const nay_sst_sink *sink,
+static nay_status writer_init(nay_sst_writer *w, const char *path, const nay_sst_target *sink,
                               nay_diag *diag) {
   const nay_allocator *a = &w->allocator;
   const nay_sst_write_options *o = &w->options;
@@ -407,7 +407,7 @@ static nay_status writer_init(nay_sst_writer *w, const char *path, const nay_sst
   return NAY_OK;
 }
 
-static nay_status writer_new(const char *path, const nay_sst_sink *sink,
+static nay_status writer_new(const char *path, const nay_sst_target *sink,
                              const nay_sst_write_options *options, const nay_allocator *allocator,
                              nay_diag *diag, nay_sst_writer **writer) {
   nay_sst_write_options o;
@@ -442,10 +442,11 @@ nay_status nay_sst_writer_new(const char *path, const nay_sst_write_options *opt
   return writer_new(path, NULL, options, allocator, diag, writer);
 }
 
-nay_status nay_sst_writer_new_sink(const nay_sst_sink *sink, const nay_sst_write_options *options,
-                                   const nay_allocator *allocator, nay_diag *diag,
-                                   nay_sst_writer **writer) {
-  nay_sst_sink own;
+nay_status nay_sst_writer_new_target(const nay_sst_target *sink,
+                                     const nay_sst_write_options *options,
+                                     const nay_allocator *allocator, nay_diag *diag,
+                                     nay_sst_writer **writer) {
+  nay_sst_target own;
   if (sink == NULL || writer == NULL) {
     return nay__fail(diag, NAY_EINVAL, "sink or writer is NULL", 0);
   }

@@ -242,8 +242,8 @@ nay_status nay_sst_compact_to(const nay_sst *const *tables, size_t n,
   if (outputs == NULL) return nay__fail(diag, NAY_EINVAL, "outputs is NULL", 0);
   NAY_TRY(compact_read_options(options, diag, &c));
   NAY_TRY(nay__abi_read(NAY_ABI_SST_OUTPUTS, outputs, diag, &c.outputs));
-  if ((c.outputs.next == NULL) == (c.outputs.next_sink == NULL)) {
-    return nay__fail(diag, NAY_EINVAL, "outputs needs either next or next_sink", 0);
+  if ((c.outputs.next == NULL) == (c.outputs.next_target == NULL)) {
+    return nay__fail(diag, NAY_EINVAL, "outputs needs either next or next_target", 0);
   }
   return compact_call(&c, tables, n, NULL, allocator, diag, stats);
 }

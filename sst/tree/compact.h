@@ -62,7 +62,7 @@ typedef struct nay_compaction {
 typedef struct nay_compact_output {
   nay_sst_writer *writer; /* NULL: no output is open */
   const char *path;       /* NULL: the output goes to `sink` */
-  nay_sst_sink sink;
+  nay_sst_target sink;
   nay_buffer smallest, largest; /* user keys */
   uint64_t smallest_sequence, largest_sequence;
   uint64_t entries, deletions;

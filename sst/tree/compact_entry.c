@@ -55,7 +55,7 @@ static nay_status entry_filter(nay_compact_range *r, uint64_t sequence, nay_byte
                                nay_sst_compact_verdict *verdict) {
   const nay_sst_compact_options *o = &r->shared->options;
   nay_buffer *out = &r->new_value;
-  nay_sst_version v = {
+  nay_sst_entry v = {
       .size = sizeof v, .key = nay_sst__compact_not_null(&r->key), .len = r->key.len};
   v.sequence = sequence;
   out->len = 0;
@@ -64,23 +64,23 @@ static nay_status entry_filter(nay_compact_range *r, uint64_t sequence, nay_byte
     NAY_TRY(nay__buffer_reserve(out, len, r->allocator));
     len = 0;
     *verdict = o->filter(o->filter_ctx, &v, value.at, value.len, out->at, out->cap, &len);
-  } while (*verdict == NAY_COMPACT_CHANGE && len > out->cap);
-  out->len = *verdict == NAY_COMPACT_CHANGE ? len : 0;
+  } while (*verdict == NAY_SST_COMPACT_CHANGE && len > out->cap);
+  out->len = *verdict == NAY_SST_COMPACT_CHANGE ? len : 0;
   return NAY_OK;
 }
 
 static nay_status entry_value(nay_compact_range *r, uint64_t sequence, size_t stripe,
                               nay_bytes value) {
   const nay_sst_compact_options *o = &r->shared->options;
-  nay_sst_compact_verdict verdict = NAY_COMPACT_KEEP;
+  nay_sst_compact_verdict verdict = NAY_SST_COMPACT_KEEP;
   if (o->filter != NULL && stripe == o->nsnapshots) {
     NAY_TRY(entry_filter(r, sequence, value, &verdict));
   }
   switch (verdict) {
-    case NAY_COMPACT_KEEP: return nay_sst__compact_write(r, sequence, NAY_KEY_VALUE, value);
-    case NAY_COMPACT_CHANGE:
+    case NAY_SST_COMPACT_KEEP: return nay_sst__compact_write(r, sequence, NAY_KEY_VALUE, value);
+    case NAY_SST_COMPACT_CHANGE:
       return nay_sst__compact_write(r, sequence, NAY_KEY_VALUE, entry_bytes(&r->new_value));
-    case NAY_COMPACT_DROP: break;
+    case NAY_SST_COMPACT_DROP: break;
     default:
       return nay__fail(r->diag, NAY_EINVAL, "the compaction filter returned an unknown verdict", 0);
   }

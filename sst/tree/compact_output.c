@@ -16,14 +16,15 @@
 static nay_status output_next(nay_compaction *c, nay_compact_output *o, nay_diag *diag) {
   const nay_sst_outputs *to = &c->outputs;
   o->path = NULL;
-  if (to->next_sink == NULL) {
+  if (to->next_target == NULL) {
     o->path = to->next(to->ctx);
     if (o->path != NULL) return NAY_OK;
     return nay__fail(diag, NAY_ECANCELED, "outputs.next returned no path for the next table", 0);
   }
-  const nay_sst_sink *sink = to->next_sink(to->ctx);
+  const nay_sst_target *sink = to->next_target(to->ctx);
   if (sink != NULL) return nay__abi_read(NAY_ABI_SST_SINK, sink, diag, &o->sink);
-  return nay__fail(diag, NAY_ECANCELED, "outputs.next_sink returned no sink for the next table", 0);
+  return nay__fail(diag, NAY_ECANCELED, "outputs.next_target returned no sink for the next table",
+                   0);
 }
 
 static nay_status output_new_writer(nay_compact_range *r) {
@@ -34,7 +35,7 @@ static nay_status output_new_writer(nay_compact_range *r) {
   if (o->path != NULL) {
     return nay_sst_writer_new(o->path, &c->write, r->allocator, r->diag, &o->writer);
   }
-  return nay_sst_writer_new_sink(&o->sink, &c->write, r->allocator, r->diag, &o->writer);
+  return nay_sst_writer_new_target(&o->sink, &c->write, r->allocator, r->diag, &o->writer);
 }
 
 static nay_status output_open(nay_compact_range *r) {

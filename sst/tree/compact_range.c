@@ -23,7 +23,7 @@ static nay_status range_take_key(nay_compact_range *r, nay_merge_input *input, n
                                  bool *at) {
   const nay_compact_input *source = input->source;
   *at = moved == NAY_OK;
-  if (moved != NAY_OK && moved != NAY_ENOENT) {
+  if (moved != NAY_OK && moved != NAY_EEND) {
     if (r->diag != NULL) *r->diag = *nay_sst_iter_diag(source->iter);
     return moved;
   }
@@ -43,8 +43,9 @@ static nay_status range_open(nay_compact_range *r, nay_merge_input *input, bool 
   } else {
     nay_buffer none = {NULL, 0, 0};
     const nay_buffer *from = r->from != NULL ? r->from : &none;
-    moved = nay_sst_iter_range(source->iter, from->at, from->len, r->to != NULL ? r->to->at : NULL,
-                               r->to != NULL ? r->to->len : 0);
+    moved =
+        nay_sst_iter_seek_range(source->iter, from->at, from->len, r->to != NULL ? r->to->at : NULL,
+                                r->to != NULL ? r->to->len : 0);
   }
   return range_take_key(r, input, moved, at);
 }

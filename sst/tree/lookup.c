@@ -12,28 +12,28 @@
 
 /* lookup_walk: enumerates the slots to search for a key. */
 typedef struct lookup_walk {
-  const nay_lookup *lookup;
+  const nay_sst_lookup *lookup;
   const nay_target *target;
-  size_t level, at;             /* slot `at` of this level is the next to enter the queue */
-  bool more;                    /* some levels have not entered the queue entirely */
-  const nay_lookup_slot *queue; /* `own`; or all slots of the lookup if no level is disjoint */
-  size_t next;                  /* queue[next] is searched next */
-  size_t n;                     /* slots in the queue */
-  size_t fetched;               /* queue[0, fetched) needs no prefetch any more */
-  nay_lookup_slot own[LOOKUP_QUEUE];
+  size_t level, at;                 /* slot `at` of this level is the next to enter the queue */
+  bool more;                        /* some levels have not entered the queue entirely */
+  const nay_sst_lookup_slot *queue; /* `own`; or all slots of the lookup if no level is disjoint */
+  size_t next;                      /* queue[next] is searched next */
+  size_t n;                         /* slots in the queue */
+  size_t fetched;                   /* queue[0, fetched) needs no prefetch any more */
+  nay_sst_lookup_slot own[LOOKUP_QUEUE];
 } lookup_walk;
 
 /* Moves slots of a level, from w->at on, into the queue until it is full. Returns whether the level
  * has no more. */
 static bool lookup_fill_level(lookup_walk *w, const nay_level_slots *level) {
-  const nay_lookup *l = w->lookup;
+  const nay_sst_lookup *l = w->lookup;
   if (level->disjoint) {
-    const nay_lookup_slot *slot =
+    const nay_sst_lookup_slot *slot =
         nay_sst__lookup_find_slot(l, level, w->target->user, w->target->len);
     if (slot != NULL) w->own[w->n++] = *slot;
     return true;
   }
-  const nay_lookup_slot *slots = l->slots + level->first;
+  const nay_sst_lookup_slot *slots = l->slots + level->first;
   while (w->at < level->n && w->n < LOOKUP_QUEUE) w->own[w->n++] = slots[w->at++];
   return w->at == level->n;
 }
@@ -62,7 +62,7 @@ static void lookup_prefetch(const nay_sst *t, const nay_hash_memo *memo) {
 
 /* Takes the next slot from the queue; NULL: there is none. Prefetches the filters of the following
  * slots once the hash is known. */
-NAY_INLINE const nay_lookup_slot *lookup_take(lookup_walk *w, const nay_hash_memo *memo) {
+NAY_INLINE const nay_sst_lookup_slot *lookup_take(lookup_walk *w, const nay_hash_memo *memo) {
   if (w->more && w->n - w->next <= LOOKUP_AHEAD) lookup_fill(w);
   if (w->next == w->n) return NULL;
   if (memo->set) {
@@ -73,14 +73,14 @@ NAY_INLINE const nay_lookup_slot *lookup_take(lookup_walk *w, const nay_hash_mem
   return &w->queue[w->next++];
 }
 
-static size_t lookup_level_of(const nay_lookup *l, size_t number) {
+static size_t lookup_level_of(const nay_sst_lookup *l, size_t number) {
   size_t level = 0;
   while (number >= l->levels[level].tables_end) level++;
   return level;
 }
 
 /* Starts at the newest table. */
-static void lookup_start(lookup_walk *w, const nay_lookup *l, const nay_target *target) {
+static void lookup_start(lookup_walk *w, const nay_sst_lookup *l, const nay_target *target) {
   w->lookup = l;
   w->target = target;
   w->level = w->at = w->next = w->fetched = 0;
@@ -93,9 +93,9 @@ static void lookup_start(lookup_walk *w, const nay_lookup *l, const nay_target *
  * `trace` receives the steps and is memo->trace; NULL: no trace. */
 NAY_INLINE nay_status lookup_search(lookup_walk *w, const nay_target *target, nay_hash_memo *memo,
                                     nay_get_trace *trace, nay_diag *diag, nay_sst_value *value,
-                                    const nay_lookup_slot **slot) {
+                                    const nay_sst_lookup_slot **slot) {
   nay_status status = NAY_ENOENT;
-  const nay_lookup_slot *at = NULL;
+  const nay_sst_lookup_slot *at = NULL;
   while (status == NAY_ENOENT && (at = lookup_take(w, memo)) != NULL) {
     if (trace != NULL) {
       trace->level = lookup_level_of(w->lookup, at->number);
@@ -112,8 +112,9 @@ NAY_INLINE nay_status lookup_search(lookup_walk *w, const nay_target *target, na
  * the newest operands come from no table. After an error *slot is the table that failed. */
 NAY_NOINLINE static nay_status lookup_below(lookup_walk *w, nay_hash_memo *memo,
                                             nay_get_trace *trace, nay_status status, nay_diag *diag,
-                                            nay_sst_value *value, const nay_lookup_slot **slot) {
-  const nay_lookup_slot *at = *slot;
+                                            nay_sst_value *value,
+                                            const nay_sst_lookup_slot **slot) {
+  const nay_sst_lookup_slot *at = *slot;
   while (status == NAY_GET_OPERAND) {
     status = lookup_search(w, w->target, memo, trace, diag, value, &at);
     if (*slot == NULL) *slot = at;
@@ -122,7 +123,7 @@ NAY_NOINLINE static nay_status lookup_below(lookup_walk *w, nay_hash_memo *memo,
   return nay_sst__collect_end(memo->collector, status, diag, value);
 }
 
-NAY_INLINE nay_status lookup_check(const nay_lookup *l, const void *key, size_t len,
+NAY_INLINE nay_status lookup_check(const nay_sst_lookup *l, const void *key, size_t len,
                                    uint64_t sequence, nay_diag *diag, const nay_sst_value *value) {
   if (l == NULL || value == NULL || (key == NULL && len != 0) || sequence > NAY_SST_MAX_SEQUENCE) {
     return nay__fail(diag, NAY_EINVAL, "lookup, key or value is NULL, or sequence is too large", 0);
@@ -130,14 +131,14 @@ NAY_INLINE nay_status lookup_check(const nay_lookup *l, const void *key, size_t 
   return nay__abi_check(NAY_ABI_SST_VALUE, value, diag);
 }
 
-NAY_INLINE void lookup_counted(const nay_lookup *l, const nay_hash_memo *memo) {
+NAY_INLINE void lookup_counted(const nay_sst_lookup *l, const nay_hash_memo *memo) {
   nay__atomic_increment64(&l->counts[0]);
   if (memo->nhashes != 0) nay__atomic_add64(&l->counts[1], memo->nhashes);
 }
 
-nay_status nay_lookup_trace(const nay_lookup *l, const void *key, size_t len, uint64_t sequence,
-                            nay_lookup_trace_call call, void *ctx, nay_diag *diag,
-                            nay_sst_value *value, size_t *table) {
+nay_status nay_sst_lookup_explain(const nay_sst_lookup *l, const void *key, size_t len,
+                                  uint64_t sequence, nay_sst_lookup_visitor call, void *ctx,
+                                  nay_diag *diag, nay_sst_value *value, size_t *table) {
   NAY_TRY(lookup_check(l, key, len, sequence, diag, value));
   nay_target target = {len != 0 ? key : (const void *)"", len, NAY_KEY_TRAILER_OF(sequence)};
   nay_get_trace trace = {call, ctx, 0, 0};
@@ -148,7 +149,7 @@ nay_status nay_lookup_trace(const nay_lookup *l, const void *key, size_t len, ui
   nay_hash_memo memo = {.trace = call != NULL ? &trace : NULL, .collector = &operands};
   lookup_walk walk;
   lookup_start(&walk, l, &target);
-  const nay_lookup_slot *slot = NULL;
+  const nay_sst_lookup_slot *slot = NULL;
   value->deleted = false;
   nay_status status =
       lookup_search(&walk, &target, &memo, call != NULL ? &trace : NULL, diag, value, &slot);
@@ -161,12 +162,12 @@ nay_status nay_lookup_trace(const nay_lookup *l, const void *key, size_t len, ui
   return value->deleted ? NAY_ENOENT : NAY_OK;
 }
 
-nay_status nay_sst__lookup_get_from(const nay_lookup *l, size_t level, size_t i,
+nay_status nay_sst__lookup_get_from(const nay_sst_lookup *l, size_t level, size_t i,
                                     const nay_target *target, nay_hash_memo *memo, nay_diag *diag,
                                     nay_sst_value *value, size_t *table) {
   nay_collector operands = {.by = &l->merge, .allocator = &l->allocator};
   lookup_walk walk;
-  const nay_lookup_slot *slot = NULL;
+  const nay_sst_lookup_slot *slot = NULL;
   memo->collector = &operands;
   lookup_start(&walk, l, target);
   walk.level = level;
@@ -183,7 +184,7 @@ nay_status nay_sst__lookup_get_from(const nay_lookup *l, size_t level, size_t i,
 /* Starts the collector with the operands of `newer`. Their sequence numbers are made up, descending
  * and above those of all tables. */
 static nay_status lookup_start_newer(nay_collector *c, const nay_target *target,
-                                     const nay_lookup_newer *newer, nay_diag *diag) {
+                                     const nay_sst_lookup_newer *newer, nay_diag *diag) {
   NAY_TRY(nay_sst__collect_start(c, (nay_bytes){target->user, target->len}, diag));
   nay_bytes key = {c->key.at, c->key.len};
   for (size_t i = 0; i < newer->n; i++) {
@@ -194,8 +195,8 @@ static nay_status lookup_start_newer(nay_collector *c, const nay_target *target,
   return NAY_OK;
 }
 
-static nay_status lookup_read_newer(const nay_lookup *l, const nay_lookup_newer *from,
-                                    nay_diag *diag, nay_lookup_newer *newer) {
+static nay_status lookup_read_newer(const nay_sst_lookup *l, const nay_sst_lookup_newer *from,
+                                    nay_diag *diag, nay_sst_lookup_newer *newer) {
   if (from == NULL) return nay__fail(diag, NAY_EINVAL, "newer is NULL", 0);
   NAY_TRY(nay__abi_read(NAY_ABI_LOOKUP_NEWER, from, diag, newer));
   bool valid = newer->n != 0 && newer->operands != NULL && newer->lens != NULL &&
@@ -211,17 +212,17 @@ static nay_status lookup_read_newer(const nay_lookup *l, const nay_lookup_newer 
   return nay__fail(diag, NAY_ENOTSUP, "the lookup has no merge operator", 0);
 }
 
-nay_status nay_lookup_get_below(const nay_lookup *l, const void *key, size_t len, uint64_t sequence,
-                                const nay_lookup_newer *newer, nay_diag *diag, nay_sst_value *value,
-                                size_t *table) {
-  nay_lookup_newer n;
+nay_status nay_sst_lookup_get_below(const nay_sst_lookup *l, const void *key, size_t len,
+                                    uint64_t sequence, const nay_sst_lookup_newer *newer,
+                                    nay_diag *diag, nay_sst_value *value, size_t *table) {
+  nay_sst_lookup_newer n;
   NAY_TRY(lookup_check(l, key, len, sequence, diag, value));
   NAY_TRY(lookup_read_newer(l, newer, diag, &n));
   nay_target target = {len != 0 ? key : (const void *)"", len, NAY_KEY_TRAILER_OF(sequence)};
   nay_collector operands = {.by = &l->merge, .allocator = &l->allocator};
   nay_hash_memo memo = {.collector = &operands};
   lookup_walk walk;
-  const nay_lookup_slot *slot = NULL;
+  const nay_sst_lookup_slot *slot = NULL;
   lookup_start(&walk, l, &target);
   value->deleted = false;
   nay_status status = lookup_start_newer(&operands, &target, &n, diag);
@@ -239,34 +240,30 @@ nay_status nay_lookup_get_below(const nay_lookup *l, const void *key, size_t len
   return status;
 }
 
-nay_status nay_lookup_get_at(const nay_lookup *l, const void *key, size_t len, uint64_t sequence,
-                             nay_diag *diag, nay_sst_value *value, size_t *table) {
-  return nay_lookup_trace(l, key, len, sequence, NULL, NULL, diag, value, table);
+nay_status nay_sst_lookup_get(const nay_sst_lookup *l, const void *key, size_t len,
+                              uint64_t sequence, nay_diag *diag, nay_sst_value *value,
+                              size_t *table) {
+  return nay_sst_lookup_explain(l, key, len, sequence, NULL, NULL, diag, value, table);
 }
 
-nay_status nay_lookup_get(const nay_lookup *l, const void *key, size_t len, nay_diag *diag,
-                          nay_sst_value *value, size_t *table) {
-  return nay_lookup_trace(l, key, len, NAY_SST_MAX_SEQUENCE, NULL, NULL, diag, value, table);
-}
-
-const char *nay_lookup_step_text(nay_lookup_what what) {
+const char *nay_sst_lookup_step_text(nay_sst_lookup_what what) {
   switch (what) {
-    case NAY_LOOKUP_OUT_OF_RANGE: return "outside of its range of keys";
-    case NAY_LOOKUP_FILTER_NAY: return "filter: nay";
-    case NAY_LOOKUP_FILTER_MAYBE: return "filter: maybe";
-    case NAY_LOOKUP_NO_FILTER: return "no filter";
-    case NAY_LOOKUP_INDEX: return "index: block";
-    case NAY_LOOKUP_BLOCK: return "block read";
-    case NAY_LOOKUP_FOUND: return "found";
-    case NAY_LOOKUP_DELETED: return "deleted";
-    case NAY_LOOKUP_ABSENT: return "absent";
-    case NAY_LOOKUP_FAILED: return "failed";
-    case NAY_LOOKUP_OPERAND: return "merge operand";
+    case NAY_SST_LOOKUP_OUT_OF_RANGE: return "outside of its range of keys";
+    case NAY_SST_LOOKUP_FILTER_NAY: return "filter: nay";
+    case NAY_SST_LOOKUP_FILTER_MAYBE: return "filter: maybe";
+    case NAY_SST_LOOKUP_NO_FILTER: return "no filter";
+    case NAY_SST_LOOKUP_INDEX: return "index: block";
+    case NAY_SST_LOOKUP_BLOCK: return "block read";
+    case NAY_SST_LOOKUP_FOUND: return "found";
+    case NAY_SST_LOOKUP_DELETED: return "deleted";
+    case NAY_SST_LOOKUP_ABSENT: return "absent";
+    case NAY_SST_LOOKUP_FAILED: return "failed";
+    case NAY_SST_LOOKUP_OPERAND: return "merge operand";
   }
   return "unknown step";
 }
 
-nay_status nay_lookup_count(const nay_lookup *l, nay_sst_counters *counters) {
+nay_status nay_sst_lookup_stats(const nay_sst_lookup *l, nay_sst_counters *counters) {
   if (l == NULL || counters == NULL) return NAY_EINVAL;
   NAY_TRY(nay__abi_check(NAY_ABI_SST_COUNTERS, counters, NULL));
   nay_sst_counters sum = {.gets = 0};

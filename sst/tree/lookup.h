@@ -16,10 +16,10 @@
 
 #include "table/get.h"
 
-typedef struct nay_lookup_slot {
+typedef struct nay_sst_lookup_slot {
   const nay_sst *table;
   size_t number; /* position of the table in the caller's order */
-} nay_lookup_slot;
+} nay_sst_lookup_slot;
 
 /* nay_level_slots: one level of a lookup. */
 typedef struct nay_level_slots {
@@ -28,14 +28,14 @@ typedef struct nay_level_slots {
   bool disjoint;
 } nay_level_slots;
 
-struct nay_lookup {
+struct nay_sst_lookup {
   nay_allocator allocator;
   nay_operator merge; /* the merge operator; call NULL: none */
   size_t ntables, nslots, nlevels;
   bool overlapping;   /* no level is disjoint: a get searches every slot in turn */
   size_t array_bytes; /* of the one allocation that holds the three arrays */
-  nay_lookup_slot *tables;
-  nay_lookup_slot *slots;
+  nay_sst_lookup_slot *tables;
+  nay_sst_lookup_slot *slots;
   nay_level_slots *levels;
   uint64_t counters[2]; /* gets; hashes of keys */
   uint64_t *counts;     /* points to `counters`, so that calls on a const lookup can count */
@@ -45,12 +45,12 @@ struct nay_lookup {
  * NAY_ENOMEM.
  */
 nay_status nay_sst__lookup_alloc(size_t ntables, size_t nlevels, const nay_allocator *a,
-                                 nay_diag *diag, nay_lookup **lookup);
+                                 nay_diag *diag, nay_sst_lookup **lookup);
 
 /* nay_sst__lookup_add_level, nay_sst__lookup_add_table: append a level to the lookup, and a table
  * to its last level. The memory is there. */
-void nay_sst__lookup_add_level(nay_lookup *lookup, bool disjoint);
-void nay_sst__lookup_add_table(nay_lookup *lookup, const nay_sst *table);
+void nay_sst__lookup_add_level(nay_sst_lookup *lookup, bool disjoint);
+void nay_sst__lookup_add_table(nay_sst_lookup *lookup, const nay_sst *table);
 
 /* nay_sst__lookup_check_place: checks that a table can follow `before` (NULL: it is the first) in a
  * disjoint level: its key order and smallest key are known, and all keys of `before` are below that
@@ -60,19 +60,19 @@ nay_status nay_sst__lookup_check_place(const nay_sst *before, const nay_sst *tab
 
 /* nay_sst__lookup_upper_bound: number of slots of a disjoint level whose smallest key is at or
  * below `key`. */
-size_t nay_sst__lookup_upper_bound(const nay_lookup *lookup, const nay_level_slots *level,
+size_t nay_sst__lookup_upper_bound(const nay_sst_lookup *lookup, const nay_level_slots *level,
                                    const uint8_t *key, size_t len);
 
 /* nay_sst__lookup_find_slot: the slot of the only table of a disjoint level that can have the key;
  * NULL: no table can. */
-const nay_lookup_slot *nay_sst__lookup_find_slot(const nay_lookup *lookup,
-                                                 const nay_level_slots *level, const uint8_t *key,
-                                                 size_t len);
+const nay_sst_lookup_slot *nay_sst__lookup_find_slot(const nay_sst_lookup *lookup,
+                                                     const nay_level_slots *level,
+                                                     const uint8_t *key, size_t len);
 
 /* nay_sst__lookup_get_from: a get that starts at slot i of a level instead of the newest table, and
  * is not counted as a get of the lookup. A disjoint level ignores i and searches the key's slot.
- * *table is set as by nay_lookup_get. */
-nay_status nay_sst__lookup_get_from(const nay_lookup *lookup, size_t level, size_t i,
+ * *table is set as by nay_sst_lookup_get. */
+nay_status nay_sst__lookup_get_from(const nay_sst_lookup *lookup, size_t level, size_t i,
                                     const nay_target *target, nay_hash_memo *memo, nay_diag *diag,
                                     nay_sst_value *value, size_t *table);
 

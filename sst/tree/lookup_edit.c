@@ -21,9 +21,9 @@ typedef struct edit_place {
 } edit_place;
 
 typedef struct edit_work {
-  const nay_lookup *from;
-  nay_lookup *to;
-  const nay_lookup_edit *edits; /* the caller's array */
+  const nay_sst_lookup *from;
+  nay_sst_lookup *to;
+  const nay_sst_lookup_edit *edits; /* the caller's array */
   size_t nedits;
   size_t nadded, nremoved; /* sums over all edits */
   uint64_t *removed;       /* sorted addresses of the current edit's removed tables; bit 0 is set
@@ -38,7 +38,7 @@ typedef struct edit_work {
 
 /* Reads edit i. The size field of the first edit is the stride of the caller's array: the caller
  * may have been compiled with a larger or smaller struct. */
-static nay_status edit_read(const edit_work *w, size_t i, nay_lookup_edit *edit) {
+static nay_status edit_read(const edit_work *w, size_t i, nay_sst_lookup_edit *edit) {
   const uint8_t *at = (const uint8_t *)w->edits + i * w->edits[0].size;
   size_t size;
   memcpy(&size, at, sizeof size);
@@ -59,7 +59,7 @@ static bool edit_none_null(const nay_sst *const *tables, size_t n) {
 static nay_status edit_check(edit_work *w) {
   size_t next = 0; /* the lowest level that the next edit may name */
   for (size_t i = 0; i < w->nedits; i++) {
-    nay_lookup_edit e;
+    nay_sst_lookup_edit e;
     NAY_TRY(edit_read(w, i, &e));
     if (e.level >= w->from->nlevels || e.level < next) {
       return nay__fail(w->diag, NAY_EINVAL,
@@ -77,7 +77,7 @@ static nay_status edit_check(edit_work *w) {
 
 /* ---- removed tables ---- */
 
-static nay_status edit_sort_removed(edit_work *w, const nay_lookup_edit *e) {
+static nay_status edit_sort_removed(edit_work *w, const nay_sst_lookup_edit *e) {
   size_t n = e->nremoved, first = 0;
   for (size_t i = 0; i < n; i++) w->removed[i] = (uint64_t)(uintptr_t)e->removed[i];
   nay__sort_u64(w->removed, n);
@@ -108,7 +108,7 @@ static bool edit_is_removed(edit_work *w, const nay_sst *t) {
   return true;
 }
 
-static nay_status edit_check_all_found(const edit_work *w, const nay_lookup_edit *e) {
+static nay_status edit_check_all_found(const edit_work *w, const nay_sst_lookup_edit *e) {
   for (size_t i = 0; i < w->ncurrent; i++) {
     if ((w->removed[i] & 1) != 0) continue;
     size_t at = 0;
@@ -121,7 +121,7 @@ static nay_status edit_check_all_found(const edit_work *w, const nay_lookup_edit
 /* ---- added tables ---- */
 
 static void edit_add(edit_work *w, const nay_sst *t) {
-  nay_lookup *l = w->to;
+  nay_sst_lookup *l = w->to;
   size_t slot = l->nslots;
   nay_sst__lookup_add_table(l, t);
   w->places[w->nplaces++] =
@@ -132,7 +132,7 @@ static void edit_add(edit_work *w, const nay_sst *t) {
  * no added table i. 0: at once, for empty tables and in overlapping levels, whose added tables come
  * first because they are the newest. */
 static size_t edit_insert_before(const edit_work *w, const nay_level_slots *level,
-                                 const nay_lookup_edit *e, size_t i) {
+                                 const nay_sst_lookup_edit *e, size_t i) {
   if (i == e->nadded) return SIZE_MAX;
   const nay_sst *t = e->added[i];
   if (!level->disjoint || t->empty) return 0;
@@ -142,7 +142,7 @@ static size_t edit_insert_before(const edit_work *w, const nay_level_slots *leve
 }
 
 /* Makes one level of the new lookup from the old one; e NULL: without changes. */
-static nay_status edit_level(edit_work *w, size_t level_number, const nay_lookup_edit *e) {
+static nay_status edit_level(edit_work *w, size_t level_number, const nay_sst_lookup_edit *e) {
   const nay_level_slots *level = &w->from->levels[level_number];
   size_t number = level_number != 0 ? level[-1].tables_end : 0, i = 0;
   nay_sst__lookup_add_level(w->to, level->disjoint);
@@ -182,9 +182,9 @@ static const nay_sst *edit_first_nonempty(const edit_work *w) {
 }
 
 static nay_status edit_check_place(const edit_work *w, const edit_place *place) {
-  const nay_lookup *l = w->to;
+  const nay_sst_lookup *l = w->to;
   const nay_level_slots *level = &l->levels[place->level];
-  const nay_lookup_slot *slot = &l->slots[place->slot];
+  const nay_sst_lookup_slot *slot = &l->slots[place->slot];
   if (!level->disjoint) return NAY_OK;
   size_t i = place->slot - level->first;
   const nay_sst *before = i != 0 ? slot[-1].table : NULL;
@@ -210,7 +210,7 @@ static nay_status edit_check_added(const edit_work *w) {
 static nay_status edit_apply(edit_work *w) {
   size_t next = 0;
   for (size_t level = 0; level < w->from->nlevels; level++) {
-    nay_lookup_edit e = {.level = SIZE_MAX};
+    nay_sst_lookup_edit e = {.level = SIZE_MAX};
     if (next < w->nedits) NAY_TRY(edit_read(w, next, &e));
     bool changed = e.level == level;
     NAY_TRY(edit_level(w, level, changed ? &e : NULL));
@@ -219,9 +219,10 @@ static nay_status edit_apply(edit_work *w) {
   return edit_check_added(w);
 }
 
-nay_status nay_lookup_new_edited(const nay_lookup *previous, const nay_lookup_edit *edits, size_t n,
-                                 const nay_allocator *allocator, nay_diag *diag,
-                                 nay_lookup **lookup) {
+nay_status nay_sst_lookup_new_edited(const nay_sst_lookup *previous,
+                                     const nay_sst_lookup_edit *edits, size_t n,
+                                     const nay_allocator *allocator, nay_diag *diag,
+                                     nay_sst_lookup **lookup) {
   edit_work w = {.from = previous, .edits = edits, .nedits = n, .diag = diag};
   nay_allocator a;
   size_t places, removed;
@@ -248,11 +249,11 @@ nay_status nay_lookup_new_edited(const nay_lookup *previous, const nay_lookup_ed
   if (status == NAY_OK) {
     *lookup = w.to;
   } else {
-    nay_lookup_free(w.to);
+    nay_sst_lookup_free(w.to);
   }
   return status;
 }
 
-const nay_sst *nay_lookup_table(const nay_lookup *l, size_t number) {
+const nay_sst *nay_sst_lookup_table(const nay_sst_lookup *l, size_t number) {
   return l != NULL && number < l->ntables ? l->tables[number].table : NULL;
 }

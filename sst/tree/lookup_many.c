@@ -29,7 +29,7 @@ typedef struct many_key {
 
 /* many_chunk: a chunk of keys. Its arrays are in one allocation. */
 typedef struct many_chunk {
-  const nay_lookup *lookup;
+  const nay_sst_lookup *lookup;
   nay_order order;
   const void *const *keys; /* the caller's keys, from the first of the chunk */
   const size_t *lens;
@@ -183,11 +183,11 @@ static void many_resolve_operands(many_chunk *p, size_t level, size_t i) {
 static void many_disjoint(many_chunk *p, size_t number) {
   const nay_level_slots *level = &p->lookup->levels[number];
   nay_get_batch *b = &p->batch;
-  const nay_lookup_slot *end = p->lookup->slots + level->first + level->n;
+  const nay_sst_lookup_slot *end = p->lookup->slots + level->first + level->n;
   for (size_t from = 0, to; from < b->n; from = to) {
-    const nay_lookup_slot *slot =
+    const nay_sst_lookup_slot *slot =
         nay_sst__lookup_find_slot(p->lookup, level, b->keys[from], b->lens[from]);
-    const nay_lookup_slot *next = slot != NULL ? slot + 1 : p->lookup->slots + level->first;
+    const nay_sst_lookup_slot *next = slot != NULL ? slot + 1 : p->lookup->slots + level->first;
     to = next < end ? many_lower_bound(p, from, next->table) : b->n;
     if (slot == NULL) continue;
     b->table = slot->number;
@@ -206,7 +206,7 @@ static void many_level(many_chunk *p, size_t number) {
     return;
   }
   for (size_t i = 0; i < level->n && b->n != 0; i++) {
-    const nay_lookup_slot *slot = &p->lookup->slots[level->first + i];
+    const nay_sst_lookup_slot *slot = &p->lookup->slots[level->first + i];
     b->table = slot->number;
     nay_sst__get_many(slot->table, b, 0, b->n);
     many_resolve_operands(p, number, i);
@@ -237,7 +237,7 @@ static nay_status many_alloc(many_chunk *p, size_t n) {
   return NAY_OK;
 }
 
-static nay_status many_check(const nay_lookup *l, const void *const *keys, const size_t *lens,
+static nay_status many_check(const nay_sst_lookup *l, const void *const *keys, const size_t *lens,
                              size_t n, uint64_t sequence, nay_diag *diag,
                              const nay_sst_value *values, const nay_status *statuses) {
   bool arrays = keys != NULL && lens != NULL && values != NULL && statuses != NULL;
@@ -258,7 +258,7 @@ static nay_status many_check(const nay_lookup *l, const void *const *keys, const
 }
 
 /* The key order of the lookup: that of its first table with keys. All tables with keys agree. */
-static nay_order many_order(const nay_lookup *l) {
+static nay_order many_order(const nay_sst_lookup *l) {
   for (size_t i = 0; i < l->nslots; i++) {
     if (!l->slots[i].table->empty) return l->slots[i].table->order;
   }
@@ -266,7 +266,7 @@ static nay_order many_order(const nay_lookup *l) {
 }
 
 static nay_status many_chunk_get(many_chunk *p) {
-  const nay_lookup *l = p->lookup;
+  const nay_sst_lookup *l = p->lookup;
   nay_get_batch *b = &p->batch;
   b->nhashes = 0;
   many_fill(p);
@@ -276,9 +276,9 @@ static nay_status many_chunk_get(many_chunk *p) {
   return b->failed == UINT32_MAX ? NAY_OK : b->statuses[b->failed];
 }
 
-nay_status nay_lookup_get_many(const nay_lookup *l, const void *const *keys, const size_t *lens,
-                               size_t n, uint64_t sequence, nay_diag *diag, nay_sst_value *values,
-                               nay_status *statuses, size_t *tables) {
+nay_status nay_sst_lookup_get_many(const nay_sst_lookup *l, const void *const *keys,
+                                   const size_t *lens, size_t n, uint64_t sequence, nay_diag *diag,
+                                   nay_sst_value *values, nay_status *statuses, size_t *tables) {
   NAY_TRY(many_check(l, keys, lens, n, sequence, diag, values, statuses));
   if (n == 0) return NAY_OK;
   nay_diag why;

@@ -12,12 +12,12 @@
 
 /* Element i of the caller's array, whose stride is the size field of its first element: the caller
  * may have been compiled with a larger or smaller struct. */
-static const void *lookup_level_at(const nay_lookup_level *levels, size_t i) {
+static const void *lookup_level_at(const nay_sst_lookup_level *levels, size_t i) {
   return (const uint8_t *)levels + i * levels[0].size;
 }
 
-static nay_status lookup_read_level(const nay_lookup_level *levels, size_t i, nay_diag *diag,
-                                    nay_lookup_level *level) {
+static nay_status lookup_read_level(const nay_sst_lookup_level *levels, size_t i, nay_diag *diag,
+                                    nay_sst_lookup_level *level) {
   const void *at = lookup_level_at(levels, i);
   size_t size;
   memcpy(&size, at, sizeof size);
@@ -36,7 +36,7 @@ static nay_status lookup_read_level(const nay_lookup_level *levels, size_t i, na
 
 /* Checks that the tables of a level match *first, the first table with keys of all levels. `number`
  * is the number of the level's first table. */
-static nay_status lookup_check_comparators(const nay_lookup_level *level, size_t number,
+static nay_status lookup_check_comparators(const nay_sst_lookup_level *level, size_t number,
                                            nay_diag *diag, const nay_sst **first) {
   for (size_t i = 0; i < level->n; i++) {
     NAY_TRY(nay_sst__join(level->tables[i], number + i, diag, first));
@@ -65,11 +65,11 @@ static nay_status lookup_last_below(const nay_sst *t, nay_bytes key, nay_diag *d
     size_t len;
     const uint8_t *last = nay_sst_iter_key(it, &len);
     *below = lookup_compare(t, lookup_user_key(t, last, len), key) < 0;
-  } else if (status != NAY_ENOENT && diag != NULL) {
+  } else if (status != NAY_EEND && diag != NULL) {
     *diag = *nay_sst_iter_diag(it);
   }
   nay_sst_iter_free(it);
-  return status == NAY_ENOENT ? NAY_OK : status;
+  return status == NAY_EEND ? NAY_OK : status;
 }
 
 /* Sets *above to whether all keys of t are above those of `before`. Neither table is empty. */
@@ -95,7 +95,7 @@ nay_status nay_sst__lookup_check_place(const nay_sst *before, const nay_sst *t, 
                    number);
 }
 
-static nay_status lookup_check_disjoint(const nay_lookup_level *level, size_t number,
+static nay_status lookup_check_disjoint(const nay_sst_lookup_level *level, size_t number,
                                         nay_diag *diag) {
   const nay_sst *before = NULL;
   for (size_t i = 0; i < level->n; i++) {
@@ -107,9 +107,9 @@ static nay_status lookup_check_disjoint(const nay_lookup_level *level, size_t nu
   return NAY_OK;
 }
 
-size_t nay_sst__lookup_upper_bound(const nay_lookup *l, const nay_level_slots *level,
+size_t nay_sst__lookup_upper_bound(const nay_sst_lookup *l, const nay_level_slots *level,
                                    const uint8_t *key, size_t len) {
-  const nay_lookup_slot *slots = l->slots + level->first;
+  const nay_sst_lookup_slot *slots = l->slots + level->first;
   size_t low = 0, high = level->n; /* the smallest keys of slots below `low` are at most `key` */
   while (low < high) {
     size_t middle = low + (high - low) / 2;
@@ -124,8 +124,9 @@ size_t nay_sst__lookup_upper_bound(const nay_lookup *l, const nay_level_slots *l
   return low;
 }
 
-const nay_lookup_slot *nay_sst__lookup_find_slot(const nay_lookup *l, const nay_level_slots *level,
-                                                 const uint8_t *key, size_t len) {
+const nay_sst_lookup_slot *nay_sst__lookup_find_slot(const nay_sst_lookup *l,
+                                                     const nay_level_slots *level,
+                                                     const uint8_t *key, size_t len) {
   size_t n = nay_sst__lookup_upper_bound(l, level, key, len);
   return n != 0 ? &l->slots[level->first + n - 1] : NULL;
 }
@@ -135,22 +136,22 @@ const nay_lookup_slot *nay_sst__lookup_find_slot(const nay_lookup *l, const nay_
 /* Bytes of the three arrays; 0: the size overflows. */
 static size_t lookup_array_bytes(size_t ntables, size_t nlevels) {
   size_t slots, levels;
-  if (!nay__mul_ok(ntables, 2 * sizeof(nay_lookup_slot), &slots) ||
+  if (!nay__mul_ok(ntables, 2 * sizeof(nay_sst_lookup_slot), &slots) ||
       !nay__mul_ok(nlevels, sizeof(nay_level_slots), &levels) || slots > SIZE_MAX / 2 - levels) {
     return 0;
   }
   return slots + levels + 1;
 }
 
-void nay_sst__lookup_add_level(nay_lookup *l, bool disjoint) {
+void nay_sst__lookup_add_level(nay_sst_lookup *l, bool disjoint) {
   nay_level_slots *level = &l->levels[l->nlevels++];
   *level = (nay_level_slots){.first = l->nslots, .tables_end = l->ntables, .disjoint = disjoint};
   l->overlapping &= !disjoint;
 }
 
-void nay_sst__lookup_add_table(nay_lookup *l, const nay_sst *t) {
+void nay_sst__lookup_add_table(nay_sst_lookup *l, const nay_sst *t) {
   nay_level_slots *level = &l->levels[l->nlevels - 1];
-  nay_lookup_slot slot = {t, l->ntables};
+  nay_sst_lookup_slot slot = {t, l->ntables};
   l->tables[l->ntables++] = slot;
   level->tables_end = l->ntables;
   if (level->disjoint && t->empty) return;
@@ -159,15 +160,15 @@ void nay_sst__lookup_add_table(nay_lookup *l, const nay_sst *t) {
 }
 
 nay_status nay_sst__lookup_alloc(size_t ntables, size_t nlevels, const nay_allocator *a,
-                                 nay_diag *diag, nay_lookup **lookup) {
+                                 nay_diag *diag, nay_sst_lookup **lookup) {
   size_t bytes = lookup_array_bytes(ntables, nlevels);
-  nay_lookup *l = bytes == 0 ? NULL : nay__alloc(a, sizeof *l);
-  nay_lookup_slot *arrays = l == NULL ? NULL : nay__alloc(a, bytes);
+  nay_sst_lookup *l = bytes == 0 ? NULL : nay__alloc(a, sizeof *l);
+  nay_sst_lookup_slot *arrays = l == NULL ? NULL : nay__alloc(a, bytes);
   if (arrays == NULL) {
     nay__free(a, l, sizeof *l);
     return nay__fail(diag, NAY_ENOMEM, "no memory for a lookup", 0);
   }
-  *l = (nay_lookup){.allocator = *a, .array_bytes = bytes, .tables = arrays};
+  *l = (nay_sst_lookup){.allocator = *a, .array_bytes = bytes, .tables = arrays};
   l->slots = arrays + ntables;
   l->levels = (nay_level_slots *)(void *)(l->slots + ntables);
   l->counts = l->counters;
@@ -176,12 +177,12 @@ nay_status nay_sst__lookup_alloc(size_t ntables, size_t nlevels, const nay_alloc
   return NAY_OK;
 }
 
-nay_status nay_lookup_new_levels(const nay_lookup_level *levels, size_t n,
-                                 const nay_lookup_options *options, const nay_allocator *allocator,
-                                 nay_diag *diag, nay_lookup **lookup) {
-  nay_lookup_options o = {.size = sizeof o};
+nay_status nay_sst_lookup_new(const nay_sst_lookup_level *levels, size_t n,
+                              const nay_sst_lookup_options *options, const nay_allocator *allocator,
+                              nay_diag *diag, nay_sst_lookup **lookup) {
+  nay_sst_lookup_options o = {.size = sizeof o};
   nay_allocator a;
-  nay_lookup_level level;
+  nay_sst_lookup_level level;
   const nay_sst *first = NULL;
   size_t ntables = 0;
   if ((levels == NULL && n != 0) || lookup == NULL) {
@@ -195,7 +196,7 @@ nay_status nay_lookup_new_levels(const nay_lookup_level *levels, size_t n,
     if (level.disjoint) NAY_TRY(lookup_check_disjoint(&level, ntables, diag));
     ntables += level.n;
   }
-  nay_lookup *l;
+  nay_sst_lookup *l;
   NAY_TRY(nay_sst__lookup_alloc(ntables, n, &a, diag, &l));
   for (size_t i = 0; i < n; i++) {
     (void)lookup_read_level(levels, i, NULL, &level); /* cannot fail: it was checked above */
@@ -207,13 +208,7 @@ nay_status nay_lookup_new_levels(const nay_lookup_level *levels, size_t n,
   return NAY_OK;
 }
 
-nay_status nay_lookup_new(const nay_sst *const *tables, size_t n, const nay_allocator *allocator,
-                          nay_lookup **lookup) {
-  nay_lookup_level all = {.size = sizeof all, .tables = tables, .n = n};
-  return nay_lookup_new_levels(&all, 1, NULL, allocator, NULL, lookup);
-}
-
-void nay_lookup_free(nay_lookup *l) {
+void nay_sst_lookup_free(nay_sst_lookup *l) {
   if (l == NULL) return;
   nay_allocator a = l->allocator;
   nay__free(&a, l->tables, l->array_bytes);

@@ -42,7 +42,7 @@ typedef struct memtable_page {
   size_t size, used;
 } memtable_page;
 
-struct nay_memtable {
+struct nay_sst_memtable {
   nay_allocator allocator;
   nay_order order;
   memtable_page *pages; /* the first page is being filled */
@@ -65,7 +65,7 @@ static const uint8_t *memtable_value(const memtable_node *node) {
   return memtable_key(node) + node->len + NAY_KEY_TRAILER;
 }
 
-static void *memtable_alloc(nay_memtable *m, size_t n) {
+static void *memtable_alloc(nay_sst_memtable *m, size_t n) {
   n = (n + 7) & ~(size_t)7;
   memtable_page *p = m->pages;
   if (p == NULL || p->size - p->used < n) {
@@ -80,14 +80,15 @@ static void *memtable_alloc(nay_memtable *m, size_t n) {
   return at;
 }
 
-nay_status nay_memtable_new(const nay_sst_comparator *comparator, const nay_allocator *allocator,
-                            nay_diag *diag, nay_memtable **memtable) {
+nay_status nay_sst_memtable_new(const nay_sst_comparator *comparator,
+                                const nay_allocator *allocator, nay_diag *diag,
+                                nay_sst_memtable **memtable) {
   nay_allocator a;
   if (memtable == NULL) return nay__fail(diag, NAY_EINVAL, "memtable is NULL", 0);
   NAY_TRY(nay_sst__check_comparator(comparator, diag));
   NAY_TRY(nay__allocator_read(allocator, diag, &a));
   size_t head = sizeof(memtable_node) + MEMTABLE_HEIGHT * sizeof(memtable_node *);
-  nay_memtable *m = nay__alloc(&a, sizeof *m + head);
+  nay_sst_memtable *m = nay__alloc(&a, sizeof *m + head);
   if (m == NULL) return nay__fail(diag, NAY_ENOMEM, "no memory for a memtable", 0);
   memset(m, 0, sizeof *m + head);
   m->allocator = a;
@@ -97,7 +98,7 @@ nay_status nay_memtable_new(const nay_sst_comparator *comparator, const nay_allo
   return NAY_OK;
 }
 
-void nay_memtable_free(nay_memtable *m) {
+void nay_sst_memtable_free(nay_sst_memtable *m) {
   if (m == NULL) return;
   for (memtable_page *p = m->pages, *next; p != NULL; p = next) {
     next = p->next;
@@ -114,7 +115,7 @@ void nay_memtable_free(nay_memtable *m) {
  * nodes. Stores the last node before the target in each list in `before`, unless that is NULL. A
  * concurrent insert may put a node between before[i] and the result.
  */
-static memtable_node *memtable_find(const nay_memtable *m, const nay_target *target,
+static memtable_node *memtable_find(const nay_sst_memtable *m, const nay_target *target,
                                     memtable_node **before) {
   memtable_node *at = m->head, *next = NULL;
   for (unsigned i = MEMTABLE_HEIGHT; i-- > 0;) {
@@ -129,7 +130,7 @@ static memtable_node *memtable_find(const nay_memtable *m, const nay_target *tar
   return next;
 }
 
-static bool memtable_has_key(const nay_memtable *m, const memtable_node *node,
+static bool memtable_has_key(const nay_sst_memtable *m, const memtable_node *node,
                              const nay_target *t) {
   return node != NULL &&
          nay_sst__compare_users(m->order, memtable_key(node), node->len, t->user, t->len) == 0;
@@ -143,9 +144,9 @@ static unsigned memtable_height(uint64_t i) {
   return height;
 }
 
-nay_status nay_memtable_add(nay_memtable *m, const nay_sst_version *from, const void *value,
-                            size_t value_len) {
-  nay_sst_version v;
+nay_status nay_sst_memtable_add(nay_sst_memtable *m, const nay_sst_entry *from, const void *value,
+                                size_t value_len) {
+  nay_sst_entry v;
   memtable_node *before[MEMTABLE_HEIGHT];
   if (m == NULL || from == NULL || (value == NULL && value_len != 0)) return NAY_EINVAL;
   NAY_TRY(nay__abi_read(NAY_ABI_SST_VERSION, from, NULL, &v));
@@ -181,27 +182,31 @@ nay_status nay_memtable_add(nay_memtable *m, const nay_sst_version *from, const 
 
 /* ---- reading ---- */
 
-nay_status nay_memtable_get_at(const nay_memtable *m, const void *key, size_t len,
-                               uint64_t sequence, nay_sst_value *value) {
+nay_status nay_sst_memtable_get(const nay_sst_memtable *m, const void *key, size_t len,
+                                uint64_t sequence, nay_diag *diag, nay_sst_value *value) {
   if (m == NULL || value == NULL || (key == NULL && len != 0) || sequence > NAY_SST_MAX_SEQUENCE) {
-    return NAY_EINVAL;
+    return nay__fail(diag, NAY_EINVAL,
+                     "memtable, key or value is NULL, or the sequence number has more than 56 bits",
+                     0);
   }
-  NAY_TRY(nay__abi_check(NAY_ABI_SST_VALUE, value, NULL));
+  NAY_TRY(nay__abi_check(NAY_ABI_SST_VALUE, value, diag));
   nay_target target = {len != 0 ? key : "", len, NAY_KEY_TRAILER_OF(sequence)};
   const memtable_node *node = memtable_find(m, &target, NULL);
+  value->deleted = false;
   if (!memtable_has_key(m, node, &target)) return NAY_ENOENT;
-  if ((node->trailer & 255) > 1) return NAY_ENOTSUP;
+  if ((node->trailer & 255) > 1)
+    return nay__fail(diag, NAY_ENOTSUP, "the newest version of the key is a merge operand", 0);
   nay_sst_value_free(value);
   value->bytes = memtable_value(node);
   value->len = node->value_len;
   value->sequence = node->trailer >> 8;
   value->deleted = (node->trailer & 255) == 0;
-  return NAY_OK;
+  return value->deleted ? NAY_ENOENT : NAY_OK;
 }
 
 /* After a failed add, nay_sst_writer_finish fails as well and sets diag to the cause. */
-nay_status nay_memtable_write(const nay_memtable *m, const char *path,
-                              const nay_sst_write_options *options, nay_diag *diag) {
+nay_status nay_sst_memtable_write(const nay_sst_memtable *m, const char *path,
+                                  const nay_sst_write_options *options, nay_diag *diag) {
   nay_sst_write_options how = {.size = sizeof how};
   nay_sst_writer *w;
   if (m == NULL) return nay__fail(diag, NAY_EINVAL, "memtable is NULL", 0);
@@ -224,20 +229,20 @@ nay_status nay_memtable_write(const nay_memtable *m, const char *path,
                    "the comparator orders the keys differently than when they were added", 0);
 }
 
-uint64_t nay_memtable_count(const nay_memtable *m) { return m->count; }
+uint64_t nay_sst_memtable_count(const nay_sst_memtable *m) { return m->count; }
 
-uint64_t nay_memtable_bytes(const nay_memtable *m) { return m->bytes; }
+uint64_t nay_sst_memtable_bytes(const nay_sst_memtable *m) { return m->bytes; }
 
-/* ---- the memtable as a nay_merge_source ---- */
+/* ---- the memtable as a nay_sst_source ---- */
 
 typedef struct memtable_source {
-  const nay_memtable *m;
+  const nay_sst_memtable *m;
   const memtable_node *node;
 } memtable_source;
 
 static nay_status source_at(memtable_source *c, const memtable_node *node) {
   c->node = node != c->m->head ? node : NULL;
-  return c->node != NULL ? NAY_OK : NAY_ENOENT;
+  return c->node != NULL ? NAY_OK : NAY_EEND;
 }
 
 /* Moves to the last node before the target. The target need not be the next node: another may have
@@ -298,23 +303,23 @@ static void source_free(void *state) {
   if (c != NULL) nay__free(&c->m->allocator, c, sizeof *c);
 }
 
-nay_status nay_memtable_source(const nay_memtable *m, nay_merge_source *source) {
+nay_status nay_sst_memtable_source(const nay_sst_memtable *m, nay_sst_source *source) {
   if (m == NULL || source == NULL) return NAY_EINVAL;
   NAY_TRY(nay__abi_check(NAY_ABI_MERGE_SOURCE, source, NULL));
   memtable_source *c = nay__alloc(&m->allocator, sizeof *c);
   if (c == NULL) return NAY_ENOMEM;
   *c = (memtable_source){m, NULL};
-  const nay_merge_source all = {.state = c,
-                                .first = source_first,
-                                .last = source_last,
-                                .seek = source_seek,
-                                .seek_for_prev = source_seek_for_prev,
-                                .next = source_next,
-                                .prev = source_prev,
-                                .key = source_key,
-                                .value = source_value,
-                                .free = source_free,
-                                .stable = true};
+  const nay_sst_source all = {.state = c,
+                              .first = source_first,
+                              .last = source_last,
+                              .seek = source_seek,
+                              .seek_for_prev = source_seek_for_prev,
+                              .next = source_next,
+                              .prev = source_prev,
+                              .key = source_key,
+                              .value = source_value,
+                              .free = source_free,
+                              .stable = true};
   nay__abi_write(NAY_ABI_MERGE_SOURCE, &all, source);
   return NAY_OK;
 }

@@ -28,7 +28,7 @@
 
 /* ---- the current entry ---- */
 
-static nay_status merge_set_status(nay_merge *m, nay_status status) {
+static nay_status merge_set_status(nay_sst_scan *m, nay_status status) {
   m->valid = status == NAY_OK;
   m->status = status;
   return status;
@@ -38,13 +38,13 @@ static nay_bytes merge_bytes(const nay_buffer *b) {
   return (nay_bytes){b->len != 0 ? b->at : (const uint8_t *)"", b->len};
 }
 
-static nay_status merge_save_key(nay_merge *m, const uint8_t *key, size_t len) {
+static nay_status merge_save_key(nay_sst_scan *m, const uint8_t *key, size_t len) {
   m->saved_key.len = 0;
   if (nay__buffer_append(&m->saved_key, key, len, &m->allocator) == NAY_OK) return NAY_OK;
   return nay__fail(&m->diag, NAY_ENOMEM, "no memory for a key", 0);
 }
 
-static inline bool merge_is_saved_key(const nay_merge *m, nay_bytes key) {
+static inline bool merge_is_saved_key(const nay_sst_scan *m, nay_bytes key) {
   if (m->order.user != NULL) {
     return nay_sst__compare_users(m->order, key.at, key.len, m->saved_key.at, m->saved_key.len) ==
            0;
@@ -53,12 +53,13 @@ static inline bool merge_is_saved_key(const nay_merge *m, nay_bytes key) {
          (key.len == 0 || memcmp(key.at, m->saved_key.at, key.len) == 0);
 }
 
-static inline int merge_compare_bound(const nay_merge *m, nay_bytes key, const nay_buffer *bound) {
+static inline int merge_compare_bound(const nay_sst_scan *m, nay_bytes key,
+                                      const nay_buffer *bound) {
   return nay_sst__compare_users(m->order, key.at, key.len, bound->at, bound->len);
 }
 
 /* Splits the key of the top into user key and trailer. A plain key gets the trailer of a value. */
-static inline nay_bytes merge_split(const nay_merge *m, const nay_merge_input *top,
+static inline nay_bytes merge_split(const nay_sst_scan *m, const nay_merge_input *top,
                                     uint64_t *trailer) {
   *trailer = 1;
   if (!m->order.internal) return (nay_bytes){top->key, top->len};
@@ -69,7 +70,7 @@ static inline nay_bytes merge_split(const nay_merge *m, const nay_merge_input *t
 
 /* Fails for an entry type that cannot be shown. `table` is the entry's table; NULL: it came from a
  * source. */
-static nay_status merge_bad_type(nay_merge *m, const nay_sst *table) {
+static nay_status merge_bad_type(nay_sst_scan *m, const nay_sst *table) {
   m->failed_table = table;
   return nay__fail(&m->diag, NAY_ENOTSUP,
                    "the entry is a merge operand and there is no merge operator, or its type is "
@@ -79,18 +80,19 @@ static nay_status merge_bad_type(nay_merge *m, const nay_sst *table) {
 
 /* ---- moving children ---- */
 
-/* Moves one child. On an error, records the child's table for nay_merge_table. */
-static nay_status merge_move(nay_merge *m, nay_merge_child *c, nay_merge_move move, nay_bytes key) {
-  nay_status status = nay_sst__merge_child_move(c, move, key, &m->diag);
-  if (NAY_UNLIKELY(status != NAY_OK && status != NAY_ENOENT)) {
+/* Moves one child. On an error, records the child's table for nay_sst_scan_table. */
+static nay_status merge_move(nay_sst_scan *m, nay_scan_child *c, nay_scan_move move,
+                             nay_bytes key) {
+  nay_status status = nay_sst__scan_child_move(c, move, key, &m->diag);
+  if (NAY_UNLIKELY(status != NAY_OK && status != NAY_EEND)) {
     m->failed_table = c->tables != NULL ? c->tables[c->at] : NULL;
   }
   return status;
 }
 
 /* Copies the key that the child now stands at into its heap input. */
-static nay_status merge_load_key(nay_merge *m, nay_merge_input *input) {
-  nay_bytes key = nay_sst__merge_child_key(input->source);
+static nay_status merge_load_key(nay_sst_scan *m, nay_merge_input *input) {
+  nay_bytes key = nay_sst__scan_child_key(input->source);
   input->key = key.at;
   input->len = key.len;
   if (!m->order.internal || key.len >= NAY_KEY_TRAILER) return NAY_OK;
@@ -98,11 +100,11 @@ static nay_status merge_load_key(nay_merge *m, nay_merge_input *input) {
 }
 
 /* Moves the top child one entry on in the current direction and restores the heap. */
-static nay_status merge_advance(nay_merge *m) {
+static nay_status merge_advance(nay_sst_scan *m) {
   nay_merge_input *top = nay_sst__merge_top(&m->heap);
-  nay_merge_move move = m->backward ? NAY_MERGE_PREV : NAY_MERGE_NEXT;
+  nay_scan_move move = m->backward ? NAY_MERGE_PREV : NAY_MERGE_NEXT;
   nay_status status = merge_move(m, top->source, move, (nay_bytes){NULL, 0});
-  if (status == NAY_ENOENT) {
+  if (status == NAY_EEND) {
     nay_sst__merge_pop(&m->heap);
     return NAY_OK;
   }
@@ -112,9 +114,9 @@ static nay_status merge_advance(nay_merge *m) {
   return NAY_OK;
 }
 
-static nay_status merge_push(nay_merge *m, size_t child, nay_status moved) {
+static nay_status merge_push(nay_sst_scan *m, size_t child, nay_status moved) {
   nay_merge_input input = {.age = child, .source = &m->children[child]};
-  if (moved == NAY_ENOENT) return NAY_OK;
+  if (moved == NAY_EEND) return NAY_OK;
   NAY_TRY(moved);
   NAY_TRY(merge_load_key(m, &input));
   nay_sst__merge_push(&m->heap, input);
@@ -122,7 +124,8 @@ static nay_status merge_push(nay_merge *m, size_t child, nay_status moved) {
 }
 
 /* Moves every child and rebuilds the heap. */
-static nay_status merge_move_all(nay_merge *m, nay_merge_move move, nay_bytes key, bool backward) {
+static nay_status merge_move_all(nay_sst_scan *m, nay_scan_move move, nay_bytes key,
+                                 bool backward) {
   m->backward = m->heap.descending = backward;
   m->detached = backward && !m->all_versions;
   nay_sst__merge_clear(&m->heap);
@@ -136,7 +139,7 @@ static nay_status merge_move_all(nay_merge *m, nay_merge_move move, nay_bytes ke
 
 /* Combines the operand of the top with the older versions of its key, until a value, a deletion or
  * the end of the key's versions. The last version consumed stays on top. */
-static nay_status merge_combine_older(nay_merge *m) {
+static nay_status merge_combine_older(nay_sst_scan *m) {
   for (nay_bytes saved = {m->saved_key.at, m->saved_key.len}; m->operand.set;) {
     NAY_TRY(merge_advance(m));
     const nay_merge_input *top = nay_sst__merge_top(&m->heap);
@@ -147,10 +150,10 @@ static nay_status merge_combine_older(nay_merge *m) {
       status =
           nay_sst__operand_end(&m->operand, &m->merge_operator, saved, &m->allocator, &m->diag);
     } else if ((trailer & 0xff) > NAY_KEY_MERGE) {
-      return merge_bad_type(m, nay_sst__merge_top_table(m));
+      return merge_bad_type(m, nay_sst__scan_top_table(m));
     } else {
       nay_older older = {(nay_entry_type)(trailer & 0xff), trailer >> 8,
-                         nay_sst__merge_child_value(top->source)};
+                         nay_sst__scan_child_value(top->source)};
       status = nay_sst__operand_absorb(&m->operand, &m->merge_operator, saved, &older,
                                        &m->allocator, &m->diag);
     }
@@ -162,16 +165,16 @@ static nay_status merge_combine_older(nay_merge *m) {
 
 /* Handles a top that is neither a value nor a deletion: a merge operand becomes the current entry,
  * combined with the older versions; any other type is an error. */
-NAY_NOINLINE static nay_status merge_combine(nay_merge *m) {
+NAY_NOINLINE static nay_status merge_combine(nay_sst_scan *m) {
   const nay_merge_input *top = nay_sst__merge_top(&m->heap);
   uint64_t trailer;
   nay_bytes key = merge_split(m, top, &trailer);
   if ((trailer & 0xff) != NAY_KEY_MERGE || m->merge_operator.call == NULL) {
-    return merge_bad_type(m, nay_sst__merge_top_table(m));
+    return merge_bad_type(m, nay_sst__scan_top_table(m));
   }
-  m->operand_table = nay_sst__merge_top_table(m);
+  m->operand_table = nay_sst__scan_top_table(m);
   NAY_TRY(merge_save_key(m, key.at, key.len));
-  NAY_TRY(nay_sst__operand_start(&m->operand, trailer >> 8, nay_sst__merge_child_value(top->source),
+  NAY_TRY(nay_sst__operand_start(&m->operand, trailer >> 8, nay_sst__scan_child_value(top->source),
                                  &m->allocator, &m->diag));
   NAY_TRY(merge_combine_older(m));
   m->key = (nay_bytes){m->saved_key.at, m->saved_key.len};
@@ -182,7 +185,7 @@ NAY_NOINLINE static nay_status merge_combine(nay_merge *m) {
 
 /* Combines the operand that a backward move has saved: seeks its key and combines forward. The heap
  * is in forward order afterwards. */
-NAY_NOINLINE static nay_status merge_combine_backward(nay_merge *m) {
+NAY_NOINLINE static nay_status merge_combine_backward(nay_sst_scan *m) {
   nay_bytes user = merge_bytes(&m->saved_key);
   uint64_t trailer;
   if ((m->trailer & 0xff) != NAY_KEY_MERGE || m->merge_operator.call == NULL) {
@@ -204,10 +207,10 @@ NAY_NOINLINE static nay_status merge_combine_backward(nay_merge *m) {
 
 /* Finds the first visible entry from the top on. With `skip`, entries of the saved key are not
  * visible. */
-static nay_status merge_find_next(nay_merge *m, bool skip) {
+static nay_status merge_find_next(nay_sst_scan *m, bool skip) {
   for (const nay_merge_input *top; (top = nay_sst__merge_top(&m->heap)) != NULL;) {
     nay_bytes key = merge_split(m, top, &m->trailer);
-    if (m->has_upper && merge_compare_bound(m, key, &m->upper) >= 0) return NAY_ENOENT;
+    if (m->has_upper && merge_compare_bound(m, key, &m->upper) >= 0) return NAY_EEND;
     bool seen = m->trailer >> 8 <= m->sequence && !(skip && merge_is_saved_key(m, key));
     if (seen && (m->trailer & 0xff) > 1) return merge_combine(m);
     if (seen && ((m->trailer & 0xff) == 1 || m->keep_deletions)) {
@@ -220,15 +223,15 @@ static nay_status merge_find_next(nay_merge *m, bool skip) {
     }
     NAY_TRY(merge_advance(m));
   }
-  return NAY_ENOENT;
+  return NAY_EEND;
 }
 
 /* ---- backward ---- */
 
 /* Saves the value of the top child before the child moves on. */
-static nay_status merge_save_value(nay_merge *m, const nay_merge_child *c) {
+static nay_status merge_save_value(nay_sst_scan *m, const nay_scan_child *c) {
   nay_saved_value *saved = &m->saved_value;
-  saved->value = nay_sst__merge_child_value(c);
+  saved->value = nay_sst__scan_child_value(c);
   if (c->iter != NULL) {
     const uint8_t *block = c->iter->data.block.bytes;
     if (saved->table == c->iter->table && saved->block == block) return NAY_OK;
@@ -253,7 +256,7 @@ static nay_status merge_save_value(nay_merge *m, const nay_merge_child *c) {
 
 /* Finds the last visible user key from the top on. Versions come oldest first, so the last one at
  * or below the sequence number decides whether the key is shown, and with which value. */
-static nay_status merge_find_prev(nay_merge *m) {
+static nay_status merge_find_prev(nay_sst_scan *m) {
   bool found = false;
   for (const nay_merge_input *top; (top = nay_sst__merge_top(&m->heap)) != NULL;) {
     uint64_t trailer;
@@ -274,30 +277,30 @@ static nay_status merge_find_prev(nay_merge *m) {
   }
   m->key = (nay_bytes){m->saved_key.at, m->saved_key.len};
   if (found && (m->trailer & 0xff) > 1) return merge_combine_backward(m);
-  return found ? NAY_OK : NAY_ENOENT;
+  return found ? NAY_OK : NAY_EEND;
 }
 
 /* ---- all versions ---- */
 
 /* Finds the first version from the top on that is at or below the sequence number. It stays on
  * top. */
-static nay_status merge_find_version(nay_merge *m) {
+static nay_status merge_find_version(nay_sst_scan *m) {
   for (const nay_merge_input *top; (top = nay_sst__merge_top(&m->heap)) != NULL;) {
     m->key = merge_split(m, top, &m->trailer);
     if (m->has_upper && !m->backward && merge_compare_bound(m, m->key, &m->upper) >= 0) break;
     if (m->has_lower && m->backward && merge_compare_bound(m, m->key, &m->lower) < 0) break;
     if (m->trailer >> 8 <= m->sequence) {
-      return (m->trailer & 0xff) > 2 ? merge_bad_type(m, nay_sst__merge_top_table(m)) : NAY_OK;
+      return (m->trailer & 0xff) > 2 ? merge_bad_type(m, nay_sst__scan_top_table(m)) : NAY_OK;
     }
     NAY_TRY(merge_advance(m));
   }
-  return NAY_ENOENT;
+  return NAY_EEND;
 }
 
 /* Seeks a child to the first entry after the current version, or backward to the last before it. */
-static nay_status merge_seek_past(nay_merge *m, size_t child, const nay_merge_input *current,
+static nay_status merge_seek_past(nay_sst_scan *m, size_t child, const nay_merge_input *current,
                                   bool backward) {
-  nay_merge_child *c = &m->children[child];
+  nay_scan_child *c = &m->children[child];
   nay_merge_input input = {.age = child, .source = c};
   nay_bytes user = {current->key, nay_sst__user_len(m->order, current->len)};
   nay_status status = merge_move(m, c, NAY_MERGE_SEEK, user);
@@ -310,11 +313,11 @@ static nay_status merge_seek_past(nay_merge *m, size_t child, const nay_merge_in
   }
   if (!backward) return status;
   if (status == NAY_OK) return merge_move(m, c, NAY_MERGE_PREV, user);
-  return status == NAY_ENOENT ? merge_move(m, c, NAY_MERGE_LAST, user) : status;
+  return status == NAY_EEND ? merge_move(m, c, NAY_MERGE_LAST, user) : status;
 }
 
 /* Changes direction at the current version. */
-static nay_status merge_reverse_versions(nay_merge *m) {
+static nay_status merge_reverse_versions(nay_sst_scan *m) {
   const nay_merge_input *top = nay_sst__merge_top(&m->heap);
   bool backward = !m->backward;
   NAY_TRY(merge_save_key(m, top->key, top->len));
@@ -332,12 +335,12 @@ static nay_status merge_reverse_versions(nay_merge *m) {
 
 /* ---- moves ---- */
 
-static nay_status merge_find(nay_merge *m) {
+static nay_status merge_find(nay_sst_scan *m) {
   if (m->all_versions) return merge_find_version(m);
   return m->backward ? merge_find_prev(m) : merge_find_next(m, false);
 }
 
-static nay_status merge_reposition(nay_merge *m, nay_merge_move move, nay_bytes key,
+static nay_status merge_reposition(nay_sst_scan *m, nay_scan_move move, nay_bytes key,
                                    bool backward) {
   m->failed_table = NULL;
   m->slow_path = m->all_versions;
@@ -345,38 +348,38 @@ static nay_status merge_reposition(nay_merge *m, nay_merge_move move, nay_bytes 
   return merge_set_status(m, status == NAY_OK ? merge_find(m) : status);
 }
 
-nay_status nay_merge_first(nay_merge *m) {
-  nay_merge_move move = m->has_lower ? NAY_MERGE_SEEK : NAY_MERGE_FIRST;
+nay_status nay_sst_scan_first(nay_sst_scan *m) {
+  nay_scan_move move = m->has_lower ? NAY_MERGE_SEEK : NAY_MERGE_FIRST;
   return merge_reposition(m, move, merge_bytes(&m->lower), false);
 }
 
-nay_status nay_merge_last(nay_merge *m) {
-  nay_merge_move move = m->has_upper ? NAY_MERGE_SEEK_BEFORE : NAY_MERGE_LAST;
+nay_status nay_sst_scan_last(nay_sst_scan *m) {
+  nay_scan_move move = m->has_upper ? NAY_MERGE_SEEK_BEFORE : NAY_MERGE_LAST;
   return merge_reposition(m, move, merge_bytes(&m->upper), true);
 }
 
-static nay_status merge_bad_argument(nay_merge *m) {
+static nay_status merge_bad_argument(nay_sst_scan *m) {
   return merge_set_status(
       m, nay__fail(&m->diag, NAY_EINVAL, "the key is NULL but its length is not 0", 0));
 }
 
-nay_status nay_merge_seek(nay_merge *m, const void *key, size_t len) {
+nay_status nay_sst_scan_seek(nay_sst_scan *m, const void *key, size_t len) {
   if (key == NULL && len != 0) return merge_bad_argument(m);
   nay_bytes from = {len != 0 ? key : (const void *)"", len};
-  if (m->has_lower && merge_compare_bound(m, from, &m->lower) < 0) return nay_merge_first(m);
+  if (m->has_lower && merge_compare_bound(m, from, &m->lower) < 0) return nay_sst_scan_first(m);
   return merge_reposition(m, NAY_MERGE_SEEK, from, false);
 }
 
-nay_status nay_merge_seek_for_prev(nay_merge *m, const void *key, size_t len) {
+nay_status nay_sst_scan_seek_for_prev(nay_sst_scan *m, const void *key, size_t len) {
   if (key == NULL && len != 0) return merge_bad_argument(m);
   nay_bytes from = {len != 0 ? key : (const void *)"", len};
-  if (m->has_upper && merge_compare_bound(m, from, &m->upper) >= 0) return nay_merge_last(m);
+  if (m->has_upper && merge_compare_bound(m, from, &m->upper) >= 0) return nay_sst_scan_last(m);
   return merge_reposition(m, NAY_MERGE_SEEK_FOR_PREV, from, true);
 }
 
 /* Steps from an entry of all_versions, or from a combined entry. The key of a combined entry is
  * saved, and the top is past its operands. */
-NAY_NOINLINE static nay_status merge_step_slow(nay_merge *m, bool backward) {
+NAY_NOINLINE static nay_status merge_step_slow(nay_sst_scan *m, bool backward) {
   if (m->all_versions) {
     NAY_TRY(m->backward == backward ? merge_advance(m) : merge_reverse_versions(m));
     return merge_find_version(m);
@@ -384,7 +387,7 @@ NAY_NOINLINE static nay_status merge_step_slow(nay_merge *m, bool backward) {
   m->slow_path = false;
   m->detached = backward;
   if (m->backward != backward) {
-    nay_merge_move move = backward ? NAY_MERGE_SEEK_BEFORE : NAY_MERGE_SEEK;
+    nay_scan_move move = backward ? NAY_MERGE_SEEK_BEFORE : NAY_MERGE_SEEK;
     NAY_TRY(merge_move_all(m, move, merge_bytes(&m->saved_key), backward));
   }
   return backward ? merge_find_prev(m) : merge_find_next(m, true);
@@ -392,7 +395,7 @@ NAY_NOINLINE static nay_status merge_step_slow(nay_merge *m, bool backward) {
 
 /* Steps past the current entry in either direction, reversing the children if they stand on the
  * other side. */
-static nay_status merge_step(nay_merge *m, bool backward) {
+static nay_status merge_step(nay_sst_scan *m, bool backward) {
   if (NAY_UNLIKELY(m->slow_path)) return merge_step_slow(m, backward);
   if (m->backward == backward && backward) return merge_find_prev(m);
   if (!m->backward) NAY_TRY(merge_save_key(m, m->key.at, m->key.len));
@@ -405,10 +408,10 @@ static nay_status merge_step(nay_merge *m, bool backward) {
   return backward ? merge_find_prev(m) : merge_find_next(m, true);
 }
 
-nay_status nay_merge_next(nay_merge *m) {
+nay_status nay_sst_scan_next(nay_sst_scan *m) {
   return m->valid ? merge_set_status(m, merge_step(m, false)) : m->status;
 }
 
-nay_status nay_merge_prev(nay_merge *m) {
+nay_status nay_sst_scan_prev(nay_sst_scan *m) {
   return m->valid ? merge_set_status(m, merge_step(m, true)) : m->status;
 }

@@ -24,7 +24,7 @@ typedef struct nay_saved_value {
   nay_buffer copy; /* copy of a value whose source makes no such promise */
 } nay_saved_value;
 
-struct nay_merge {
+struct nay_sst_scan {
   nay_allocator allocator;
   nay_order order;
   uint64_t sequence; /* snapshot: entries above this sequence number are invisible */
@@ -33,7 +33,7 @@ struct nay_merge {
   bool has_lower, has_upper;
   nay_buffer lower, upper;
 
-  nay_merge_child *children; /* ordered by age: child 0 is the newest */
+  nay_scan_child *children; /* ordered by age: child 0 is the newest */
   /* Capacity of `children` as allocated; nchildren may be smaller. */
   size_t nchildren, children_capacity;
   const nay_sst **tables; /* tables of all runs, one array; each child points into it */
@@ -56,13 +56,13 @@ struct nay_merge {
   const nay_sst *operand_table; /* table of the newest operand of `operand`; NULL: a source */
 };
 
-static inline bool nay_sst__merge_is_combined(const nay_merge *m) {
+static inline bool nay_sst__scan_is_combined(const nay_sst_scan *m) {
   return m->slow_path && !m->all_versions;
 }
 
-/* nay_sst__merge_top_table: the table of the top entry. NULL: the entry came from a source. */
-static inline const nay_sst *nay_sst__merge_top_table(const nay_merge *m) {
-  const nay_merge_child *c = nay_sst__merge_top(&m->heap)->source;
+/* nay_sst__scan_top_table: the table of the top entry. NULL: the entry came from a source. */
+static inline const nay_sst *nay_sst__scan_top_table(const nay_sst_scan *m) {
+  const nay_scan_child *c = nay_sst__merge_top(&m->heap)->source;
   return c->iter != NULL ? c->iter->table : NULL;
 }
 

@@ -4,7 +4,7 @@
 /* ---- sorted runs ---- */
 
 /* Opens an iterator on table i of the run and closes the previous one. */
-static nay_status run_open(nay_merge_child *c, size_t i) {
+static nay_status run_open(nay_scan_child *c, size_t i) {
   if (c->iter != NULL && c->at == i) return NAY_OK;
   nay_sst_iter_free(c->iter);
   c->iter = NULL;
@@ -13,9 +13,9 @@ static nay_status run_open(nay_merge_child *c, size_t i) {
 }
 
 /* Moves on to the next table with an entry, while the iterator is past the end of its table. */
-static nay_status run_skip_empty(nay_merge_child *c, nay_status status, bool forward) {
-  while (status == NAY_ENOENT) {
-    if (forward ? c->at + 1 == c->n : c->at == 0) return NAY_ENOENT;
+static nay_status run_skip_empty(nay_scan_child *c, nay_status status, bool forward) {
+  while (status == NAY_EEND) {
+    if (forward ? c->at + 1 == c->n : c->at == 0) return NAY_EEND;
     NAY_TRY(run_open(c, forward ? c->at + 1 : c->at - 1));
     status = forward ? nay_sst_iter_first(c->iter) : nay_sst_iter_last(c->iter);
   }
@@ -23,7 +23,7 @@ static nay_status run_skip_empty(nay_merge_child *c, nay_status status, bool for
 }
 
 /* Returns the last table whose smallest key is <= key (with `strict`: < key), or table 0. */
-static size_t run_find(const nay_merge_child *c, nay_bytes key, bool strict) {
+static size_t run_find(const nay_scan_child *c, nay_bytes key, bool strict) {
   size_t low = 0, high = c->n;
   while (low < high) {
     size_t middle = low + (high - low) / 2;
@@ -39,7 +39,7 @@ static size_t run_find(const nay_merge_child *c, nay_bytes key, bool strict) {
   return low != 0 ? low - 1 : 0;
 }
 
-static nay_status run_seek(nay_merge_child *c, nay_merge_move move, nay_bytes key) {
+static nay_status run_seek(nay_scan_child *c, nay_scan_move move, nay_bytes key) {
   bool before = move == NAY_MERGE_SEEK_BEFORE;
   NAY_TRY(run_open(c, c->n == 1 ? 0 : run_find(c, key, before)));
   if (move == NAY_MERGE_SEEK) {
@@ -50,7 +50,7 @@ static nay_status run_seek(nay_merge_child *c, nay_merge_move move, nay_bytes ke
   return run_skip_empty(c, status, false);
 }
 
-static nay_status run_move(nay_merge_child *c, nay_merge_move move, nay_bytes key) {
+static nay_status run_move(nay_scan_child *c, nay_scan_move move, nay_bytes key) {
   switch (move) {
     case NAY_MERGE_NEXT: return run_skip_empty(c, nay_sst_iter_next(c->iter), true);
     case NAY_MERGE_PREV: return run_skip_empty(c, nay_sst_iter_prev(c->iter), false);
@@ -66,7 +66,7 @@ static nay_status run_move(nay_merge_child *c, nay_merge_move move, nay_bytes ke
 
 /* ---- sources ---- */
 
-static nay_status source_move(const nay_merge_source *s, nay_merge_move move, nay_bytes key) {
+static nay_status source_move(const nay_sst_source *s, nay_scan_move move, nay_bytes key) {
   nay_status status;
   switch (move) {
     case NAY_MERGE_NEXT: return s->next(s->state);
@@ -77,26 +77,28 @@ static nay_status source_move(const nay_merge_source *s, nay_merge_move move, na
     case NAY_MERGE_SEEK_FOR_PREV: return s->seek_for_prev(s->state, key.at, key.len);
     default:
       status = s->seek(s->state, key.at, key.len);
-      if (status == NAY_ENOENT) return s->last(s->state);
+      if (status == NAY_EEND) return s->last(s->state);
       return status == NAY_OK ? s->prev(s->state) : status;
   }
 }
 
-nay_status nay_sst__merge_child_move(nay_merge_child *c, nay_merge_move move, nay_bytes key,
-                                     nay_diag *diag) {
+nay_status nay_sst__scan_child_move(nay_scan_child *c, nay_scan_move move, nay_bytes key,
+                                    nay_diag *diag) {
   if (c->tables != NULL) {
     nay_status status = run_move(c, move, key);
-    if (status == NAY_OK || status == NAY_ENOENT) return status;
+    if (status == NAY_OK || status == NAY_EEND) return status;
     if (c->iter == NULL) return nay__fail(diag, status, "no memory for an iterator", 0);
     *diag = c->iter->diag;
     return status;
   }
   nay_status status = source_move(&c->source, move, key);
-  if (status == NAY_OK || status == NAY_ENOENT) return status;
-  return nay__fail(diag, status, "a source of the merge failed", 0);
+  if (status == NAY_OK || status == NAY_EEND) return status;
+  if (status == NAY_ENOENT) /* would say that a key is not there */
+    return nay__fail(diag, NAY_EINVAL, "a source returned NAY_ENOENT, not NAY_EEND, at its end", 0);
+  return nay__fail(diag, status, "a source of the scan failed", 0);
 }
 
-void nay_sst__merge_child_free(nay_merge_child *c) {
+void nay_sst__scan_child_free(nay_scan_child *c) {
   nay_sst_iter_free(c->iter);
   if (c->tables == NULL && c->source.free != NULL) c->source.free(c->source.state);
 }

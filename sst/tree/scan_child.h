@@ -9,20 +9,20 @@
 #ifndef NAY_SST_TREE_SCAN_CHILD_H
 #define NAY_SST_TREE_SCAN_CHILD_H
 
-#include "nay_sst_scan.h"
+#include "nay_sst_iter.h"
 #include "table/iterator.h"
 #include "tree/merge_heap.h"
 
-typedef struct nay_merge_child {
-  nay_merge_source source;      /* the caller's source, if `tables` is NULL */
+typedef struct nay_scan_child {
+  nay_sst_source source;        /* the caller's source, if `tables` is NULL */
   const nay_sst *const *tables; /* tables of the run in key order; NULL: the child is a source */
   size_t n;                     /* number of tables */
   size_t at;                    /* index of the table that `iter` reads */
   nay_sst_iter *iter;           /* NULL until the first move */
-} nay_merge_child;
+} nay_scan_child;
 
 /* Kinds of moves. SEEK_BEFORE finds the last entry whose user key is below the target. */
-typedef enum nay_merge_move {
+typedef enum nay_scan_move {
   NAY_MERGE_FIRST,
   NAY_MERGE_LAST,
   NAY_MERGE_SEEK,
@@ -30,28 +30,28 @@ typedef enum nay_merge_move {
   NAY_MERGE_SEEK_BEFORE,
   NAY_MERGE_NEXT,
   NAY_MERGE_PREV
-} nay_merge_move;
+} nay_scan_move;
 
-/* nay_sst__merge_child_move: moves the child; `key` is the target of a seek, and unused otherwise.
- * NAY_ENOENT: past either end. */
-nay_status nay_sst__merge_child_move(nay_merge_child *child, nay_merge_move move, nay_bytes key,
-                                     nay_diag *diag);
+/* nay_sst__scan_child_move: moves the child; `key` is the target of a seek, and unused otherwise.
+ * NAY_EEND: past either end. */
+nay_status nay_sst__scan_child_move(nay_scan_child *child, nay_scan_move move, nay_bytes key,
+                                    nay_diag *diag);
 
-/* nay_sst__merge_child_key: the key of the entry that the child stands at. */
-static inline nay_bytes nay_sst__merge_child_key(const nay_merge_child *c) {
+/* nay_sst__scan_child_key: the key of the entry that the child stands at. */
+static inline nay_bytes nay_sst__scan_child_key(const nay_scan_child *c) {
   if (c->iter != NULL) return (nay_bytes){c->iter->data.key.at, c->iter->data.key.len};
   nay_bytes key;
   key.at = c->source.key(c->source.state, &key.len);
   return key;
 }
 
-static inline nay_bytes nay_sst__merge_child_value(const nay_merge_child *c) {
+static inline nay_bytes nay_sst__scan_child_value(const nay_scan_child *c) {
   if (c->iter != NULL) return (nay_bytes){c->iter->data.entry.value, c->iter->data.entry.value_len};
   nay_bytes value;
   value.at = c->source.value(c->source.state, &value.len);
   return value;
 }
 
-void nay_sst__merge_child_free(nay_merge_child *child);
+void nay_sst__scan_child_free(nay_scan_child *child);
 
 #endif /* NAY_SST_TREE_SCAN_CHILD_H */

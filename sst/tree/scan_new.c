@@ -15,7 +15,7 @@ static nay_status merge_bad(nay_diag *diag, const char *what, uint64_t at) {
   return nay__fail(diag, NAY_EINVAL, what, at);
 }
 
-static nay_status merge_check(const nay_merge_options *o, nay_diag *diag) {
+static nay_status merge_check(const nay_sst_scan_options *o, nay_diag *diag) {
   if ((unsigned)o->keys > NAY_SST_KEYS_INTERNAL) return merge_bad(diag, "unknown kind of keys", 0);
   if ((o->sources == NULL && o->nsources != 0) || (o->lower == NULL && o->lower_len != 0) ||
       (o->upper == NULL && o->upper_len != 0) || (o->prefix == NULL && o->prefix_len != 0)) {
@@ -29,8 +29,8 @@ static nay_status merge_check(const nay_merge_options *o, nay_diag *diag) {
 
 /* Reads source i. The caller's compiler laid out the array, so the first element's size is the
  * stride. */
-static nay_status merge_read_source(const nay_merge_options *o, size_t i, nay_diag *diag,
-                                    nay_merge_source *source) {
+static nay_status merge_read_source(const nay_sst_scan_options *o, size_t i, nay_diag *diag,
+                                    nay_sst_source *source) {
   const uint8_t *at = (const uint8_t *)o->sources + i * o->sources[0].size;
   size_t size;
   memcpy(&size, at, sizeof size);
@@ -45,8 +45,8 @@ static nay_status merge_read_source(const nay_merge_options *o, size_t i, nay_di
 
 /* Determines the key order of the iterator: the order of the tables that have keys; without such
  * tables the order in the options, then the order of an empty table. */
-static nay_status merge_order(nay_merge *m, const nay_lookup *l, const nay_merge_options *o,
-                              nay_diag *diag) {
+static nay_status merge_order(nay_sst_scan *m, const nay_sst_lookup *l,
+                              const nay_sst_scan_options *o, nay_diag *diag) {
   const nay_sst *first = NULL, *empty = NULL;
   for (size_t i = 0; l != NULL && i < l->ntables; i++) {
     const nay_sst *t = l->tables[i].table;
@@ -75,15 +75,15 @@ static nay_status merge_order(nay_merge *m, const nay_lookup *l, const nay_merge
 
 /* ---- bounds ---- */
 
-static nay_status merge_set_bound(const nay_merge *m, nay_buffer *bound, bool *has, const void *key,
-                                  size_t len) {
+static nay_status merge_set_bound(const nay_sst_scan *m, nay_buffer *bound, bool *has,
+                                  const void *key, size_t len) {
   *has = true;
   bound->len = 0;
   return nay__buffer_append(bound, key, len, &m->allocator);
 }
 
 /* Narrows the bounds to the keys that start with the prefix. */
-static nay_status merge_prefix(nay_merge *m, const uint8_t *prefix, size_t len) {
+static nay_status merge_prefix(nay_sst_scan *m, const uint8_t *prefix, size_t len) {
   size_t n = len;
   if (!m->has_lower || nay_sst__compare_bytes(m->lower.at, m->lower.len, prefix, len) < 0) {
     NAY_TRY(merge_set_bound(m, &m->lower, &m->has_lower, prefix, len));
@@ -104,7 +104,7 @@ static nay_status merge_prefix(nay_merge *m, const uint8_t *prefix, size_t len) 
   return NAY_OK;
 }
 
-static nay_status merge_bounds(nay_merge *m, const nay_merge_options *o, nay_diag *diag) {
+static nay_status merge_bounds(nay_sst_scan *m, const nay_sst_scan_options *o, nay_diag *diag) {
   if (o->lower != NULL) {
     NAY_TRY(merge_set_bound(m, &m->lower, &m->has_lower, o->lower, o->lower_len));
   }
@@ -120,7 +120,7 @@ static nay_status merge_bounds(nay_merge *m, const nay_merge_options *o, nay_dia
 
 /* Whether a table may have keys inside the bounds. In doubt it may: the iterator skips keys
  * outside. */
-static bool merge_may_overlap(const nay_merge *m, const nay_sst *t) {
+static bool merge_may_overlap(const nay_sst_scan *m, const nay_sst *t) {
   if (t->empty) return false;
   size_t low = nay_sst__user_len(t->order, t->smallest.len);
   size_t high = nay_sst__user_len(t->order, t->largest.len);
@@ -141,7 +141,7 @@ static bool merge_may_overlap(const nay_merge *m, const nay_sst *t) {
 
 /* ---- children ---- */
 
-static nay_status merge_alloc(nay_merge *m, const nay_lookup *l, size_t nsources) {
+static nay_status merge_alloc(nay_sst_scan *m, const nay_sst_lookup *l, size_t nsources) {
   size_t nslots = l != NULL ? l->nslots : 0, n, size;
   if (nslots > SIZE_MAX - nsources) return NAY_ENOMEM;
   n = nslots + nsources;
@@ -157,28 +157,28 @@ static nay_status merge_alloc(nay_merge *m, const nay_lookup *l, size_t nsources
 
 /* Adds the tables of one run that may have keys inside the bounds. *used counts the entries of
  * m->tables in use. */
-static void merge_add_run(nay_merge *m, const nay_lookup *l, const nay_level_slots *run, size_t *n,
-                          size_t *used) {
-  nay_merge_child *c = NULL;
+static void merge_add_run(nay_sst_scan *m, const nay_sst_lookup *l, const nay_level_slots *run,
+                          size_t *n, size_t *used) {
+  nay_scan_child *c = NULL;
   for (size_t i = 0; i < run->n; i++) {
     const nay_sst *t = l->slots[run->first + i].table;
     if (!merge_may_overlap(m, t)) continue;
     if (c == NULL || !run->disjoint) {
       c = &m->children[(*n)++];
-      *c = (nay_merge_child){.tables = m->tables + *used};
+      *c = (nay_scan_child){.tables = m->tables + *used};
     }
     m->tables[(*used)++] = t;
     c->n++;
   }
 }
 
-static nay_status merge_fill(nay_merge *m, const nay_lookup *l, const nay_merge_options *o,
-                             nay_diag *diag) {
+static nay_status merge_fill(nay_sst_scan *m, const nay_sst_lookup *l,
+                             const nay_sst_scan_options *o, nay_diag *diag) {
   size_t n = 0, used = 0;
   for (size_t i = 0; i < o->nsources; i++) {
-    nay_merge_source source;
+    nay_sst_source source;
     NAY_TRY(merge_read_source(o, i, diag, &source));
-    m->children[n++] = (nay_merge_child){.source = source};
+    m->children[n++] = (nay_scan_child){.source = source};
   }
   for (size_t i = 0; l != NULL && i < l->nlevels; i++)
     merge_add_run(m, l, &l->levels[i], &n, &used);
@@ -186,7 +186,7 @@ static nay_status merge_fill(nay_merge *m, const nay_lookup *l, const nay_merge_
   return NAY_OK;
 }
 
-static void merge_release(nay_merge *m) {
+static void merge_release(nay_sst_scan *m) {
   nay_allocator a = m->allocator;
   nay_sst__hold_free(m->saved_value.hold);
   nay__buffer_free(&m->saved_value.copy, &a);
@@ -200,22 +200,22 @@ static void merge_release(nay_merge *m) {
   nay__free(&a, m, sizeof *m);
 }
 
-nay_status nay_merge_new(const nay_lookup *lookup, const nay_merge_options *options,
-                         const nay_allocator *allocator, nay_diag *diag, nay_merge **merge) {
-  nay_merge_options o = {.size = sizeof o};
+nay_status nay_sst_scan_new(const nay_sst_lookup *lookup, const nay_sst_scan_options *options,
+                            const nay_allocator *allocator, nay_diag *diag, nay_sst_scan **merge) {
+  nay_sst_scan_options o = {.size = sizeof o};
   nay_allocator a;
   if (merge == NULL) return merge_bad(diag, "merge is NULL", 0);
   if (options != NULL) NAY_TRY(nay__abi_read(NAY_ABI_MERGE, options, diag, &o));
   NAY_TRY(merge_check(&o, diag));
   NAY_TRY(nay__allocator_read(allocator, diag, &a));
-  nay_merge *m = nay__alloc(&a, sizeof *m);
+  nay_sst_scan *m = nay__alloc(&a, sizeof *m);
   if (m == NULL) return nay__fail(diag, NAY_ENOMEM, "no memory for a merge", 0);
-  *m = (nay_merge){.allocator = a,
-                   .sequence = o.sequence != NULL ? *o.sequence : NAY_SST_MAX_SEQUENCE,
-                   .keep_deletions = o.keep_deletions || o.all_versions,
-                   .all_versions = o.all_versions,
-                   .slow_path = o.all_versions,
-                   .status = NAY_ENOENT};
+  *m = (nay_sst_scan){.allocator = a,
+                      .sequence = o.sequence != NULL ? *o.sequence : NAY_SST_MAX_SEQUENCE,
+                      .keep_deletions = o.keep_deletions || o.all_versions,
+                      .all_versions = o.all_versions,
+                      .slow_path = o.all_versions,
+                      .status = NAY_EEND};
   if (lookup != NULL) m->merge_operator = lookup->merge;
   if (o.merge != NULL) m->merge_operator = (nay_operator){o.merge, o.merge_ctx};
   nay_diag why = {.what = NULL};
@@ -234,8 +234,8 @@ nay_status nay_merge_new(const nay_lookup *lookup, const nay_merge_options *opti
   return status;
 }
 
-void nay_merge_free(nay_merge *m) {
+void nay_sst_scan_free(nay_sst_scan *m) {
   if (m == NULL) return;
-  for (size_t i = 0; i < m->nchildren; i++) nay_sst__merge_child_free(&m->children[i]);
+  for (size_t i = 0; i < m->nchildren; i++) nay_sst__scan_child_free(&m->children[i]);
   merge_release(m);
 }

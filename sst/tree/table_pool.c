@@ -49,9 +49,9 @@ struct tables_entry {
   char path[];
 };
 
-struct nay_sst_tables {
+struct nay_sst_pool {
   nay_allocator allocator;
-  nay_sst_tables_options options;
+  nay_sst_pool_options options;
   nay_sst_read_options read;
   nay_mutex mutex; /* protects all fields below */
   tables_entry **buckets;
@@ -59,50 +59,50 @@ struct nay_sst_tables {
   tables_entry *newest, *oldest;
   uint64_t closing; /* tables of stats.open that are being closed */
   uint64_t evicts;  /* number of calls of evict */
-  nay_sst_tables_stats stats;
+  nay_sst_pool_info stats;
 };
 
 /* ---- the mutex is held ---- */
 
 /* Returns the link that points to the entry, or the NULL link where it would be appended. */
-static tables_entry **tables_link(const nay_sst_tables *c, const char *path, uint64_t hash) {
+static tables_entry **tables_link(const nay_sst_pool *c, const char *path, uint64_t hash) {
   tables_entry **p = &c->buckets[hash & (c->nbuckets - 1)];
   while (*p != NULL && ((*p)->hash != hash || strcmp((*p)->path, path) != 0)) p = &(*p)->chain;
   return p;
 }
 
-static void tables_list(nay_sst_tables *c, tables_entry *e) {
+static void tables_list(nay_sst_pool *c, tables_entry *e) {
   tables_entry **p = &c->buckets[e->hash & (c->nbuckets - 1)];
   e->chain = *p;
   *p = e;
   e->listed = true;
 }
 
-static void tables_unlist(nay_sst_tables *c, tables_entry *e) {
+static void tables_unlist(nay_sst_pool *c, tables_entry *e) {
   *tables_link(c, e->path, e->hash) = e->chain;
   e->listed = false;
 }
 
-static void tables_leave_idle(nay_sst_tables *c, tables_entry *e) {
+static void tables_leave_idle(nay_sst_pool *c, tables_entry *e) {
   *(e->newer != NULL ? &e->newer->older : &c->newest) = e->older;
   *(e->older != NULL ? &e->older->newer : &c->oldest) = e->newer;
 }
 
-static void tables_become_idle(nay_sst_tables *c, tables_entry *e) {
+static void tables_become_idle(nay_sst_pool *c, tables_entry *e) {
   e->newer = NULL;
   e->older = c->newest;
   *(c->newest != NULL ? &c->newest->newer : &c->oldest) = e;
   c->newest = e;
 }
 
-static void tables_use(nay_sst_tables *c, tables_entry *e) {
+static void tables_use(nay_sst_pool *c, tables_entry *e) {
   if (e->users++ != 0) return;
   tables_leave_idle(c, e);
   c->stats.in_use++;
 }
 
 /* Unlists the table that was released longest ago, for the caller to close. NULL: none is idle. */
-static tables_entry *tables_take_idle(nay_sst_tables *c) {
+static tables_entry *tables_take_idle(nay_sst_pool *c) {
   tables_entry *e = c->oldest;
   if (e == NULL) return NULL;
   tables_leave_idle(c, e);
@@ -114,7 +114,7 @@ static tables_entry *tables_take_idle(nay_sst_tables *c) {
 /* Makes room for one more table. If *victim is not NULL, the caller closes it first, and the new
  * table takes its place. False: max_open tables are in use, and the option `strict` forbids
  * more. */
-static bool tables_reserve(nay_sst_tables *c, tables_entry **victim) {
+static bool tables_reserve(nay_sst_pool *c, tables_entry **victim) {
   *victim = c->stats.open >= c->options.max_open ? tables_take_idle(c) : NULL;
   if (*victim != NULL) return true;
   if (c->stats.open >= c->options.max_open && c->options.strict) return false;
@@ -124,14 +124,14 @@ static bool tables_reserve(nay_sst_tables *c, tables_entry **victim) {
 
 /* ---- the mutex is not held ---- */
 
-static void tables_close(nay_sst_tables *c, tables_entry *e) {
+static void tables_close(nay_sst_pool *c, tables_entry *e) {
   if (e == NULL) return;
   nay_sst_free(e->sst);
   nay__free(&c->allocator, e, sizeof *e + e->path_size);
 }
 
 /* Closes an entry that is not listed and is counted in `closing`. */
-static void tables_close_counted(nay_sst_tables *c, tables_entry *e) {
+static void tables_close_counted(nay_sst_pool *c, tables_entry *e) {
   if (e == NULL) return;
   tables_close(c, e);
   nay__mutex_lock(&c->mutex);
@@ -140,14 +140,14 @@ static void tables_close_counted(nay_sst_tables *c, tables_entry *e) {
   nay__mutex_unlock(&c->mutex);
 }
 
-static nay_status tables_open(nay_sst_tables *c, const char *path, uint64_t hash, nay_diag *diag,
+static nay_status tables_open(nay_sst_pool *c, const char *path, uint64_t hash, nay_diag *diag,
                               tables_entry **entry) {
   size_t size = strlen(path) + 1;
   tables_entry *e = nay__alloc(&c->allocator, sizeof *e + size);
   if (e == NULL) return nay__fail(diag, NAY_ENOMEM, "no memory for a table", 0);
   *e = (tables_entry){.hash = hash, .users = 1, .path_size = size};
   memcpy(e->path, path, size);
-  const nay_sst_tables_options *o = &c->options;
+  const nay_sst_pool_options *o = &c->options;
   nay_status status = o->open != NULL
                           ? o->open(o->open_ctx, path, &c->read, &c->allocator, diag, &e->sst)
                           : nay_sst_open(path, &c->read, &c->allocator, diag, &e->sst);
@@ -163,7 +163,7 @@ static nay_status tables_open(nay_sst_tables *c, const char *path, uint64_t hash
 
 /* Whether an open failed because no file descriptors are left, and an idle table was closed so that
  * it can be tried again. */
-static bool tables_retry(nay_sst_tables *c, nay_status status, const nay_diag *diag) {
+static bool tables_retry(nay_sst_pool *c, nay_status status, const nay_diag *diag) {
   if (status != NAY_EIO || !nay__file_too_many(diag)) return false;
   nay__mutex_lock(&c->mutex);
   tables_entry *e = tables_take_idle(c);
@@ -175,7 +175,7 @@ static bool tables_retry(nay_sst_tables *c, nay_status status, const nay_diag *d
 
 /* Lists a table that was just opened. If another thread listed the same table meanwhile, closes
  * this one and returns the other. e NULL: the open failed, and its room is given back. */
-static tables_entry *tables_publish(nay_sst_tables *c, tables_entry *e, uint64_t evicts) {
+static tables_entry *tables_publish(nay_sst_pool *c, tables_entry *e, uint64_t evicts) {
   tables_entry *other = NULL;
   nay__mutex_lock(&c->mutex);
   if (e == NULL) {
@@ -196,8 +196,8 @@ static tables_entry *tables_publish(nay_sst_tables *c, tables_entry *e, uint64_t
   return other;
 }
 
-nay_status nay_sst_tables_acquire(nay_sst_tables *c, const char *path, nay_diag *diag,
-                                  const nay_sst **sst) {
+nay_status nay_sst_pool_acquire(nay_sst_pool *c, const char *path, nay_diag *diag,
+                                const nay_sst **sst) {
   if (c == NULL || path == NULL || sst == NULL) {
     return nay__fail(diag, NAY_EINVAL, "tables, path or sst is NULL", 0);
   }
@@ -232,7 +232,7 @@ nay_status nay_sst_tables_acquire(nay_sst_tables *c, const char *path, nay_diag 
   return NAY_OK;
 }
 
-void nay_sst_tables_release(nay_sst_tables *c, const nay_sst *sst) {
+void nay_sst_pool_release(nay_sst_pool *c, const nay_sst *sst) {
   if (c == NULL || sst == NULL) return;
   tables_entry *e = sst->pool_entry, *dead = NULL;
   nay__mutex_lock(&c->mutex);
@@ -252,7 +252,7 @@ void nay_sst_tables_release(nay_sst_tables *c, const nay_sst *sst) {
   tables_close_counted(c, dead);
 }
 
-void nay_sst_tables_evict(nay_sst_tables *c, const char *path) {
+void nay_sst_pool_evict(nay_sst_pool *c, const char *path) {
   if (c == NULL || path == NULL) return;
   uint64_t hash = XXH3_64bits(path, strlen(path));
   tables_entry *dead = NULL;
@@ -273,8 +273,8 @@ void nay_sst_tables_evict(nay_sst_tables *c, const char *path) {
 
 /* ---- create and free ---- */
 
-static nay_status tables_options(const nay_sst_tables_options *from, nay_diag *diag,
-                                 nay_sst_tables_options *o, nay_sst_read_options *read) {
+static nay_status tables_options(const nay_sst_pool_options *from, nay_diag *diag,
+                                 nay_sst_pool_options *o, nay_sst_read_options *read) {
   *read = (nay_sst_read_options){.size = sizeof *read};
   NAY_TRY(nay__abi_read(NAY_ABI_SST_TABLES, from, diag, o));
   if (o->max_open == 0) return nay__fail(diag, NAY_EINVAL, "max_open is 0", 0);
@@ -286,9 +286,9 @@ static nay_status tables_options(const nay_sst_tables_options *from, nay_diag *d
   return nay_sst__check_read(read, diag);
 }
 
-nay_status nay_sst_tables_new(const nay_sst_tables_options *options, const nay_allocator *allocator,
-                              nay_diag *diag, nay_sst_tables **tables) {
-  nay_sst_tables_options o;
+nay_status nay_sst_pool_new(const nay_sst_pool_options *options, const nay_allocator *allocator,
+                            nay_diag *diag, nay_sst_pool **tables) {
+  nay_sst_pool_options o;
   nay_sst_read_options read;
   nay_allocator a;
   if (options == NULL || tables == NULL) {
@@ -298,12 +298,12 @@ nay_status nay_sst_tables_new(const nay_sst_tables_options *options, const nay_a
   NAY_TRY(nay__allocator_read(allocator, diag, &a));
   size_t nbuckets = 16;
   while (nbuckets < o.max_open && nbuckets < TABLES_BUCKETS_MAX) nbuckets *= 2;
-  nay_sst_tables *c = nay__alloc(&a, sizeof *c);
+  nay_sst_pool *c = nay__alloc(&a, sizeof *c);
   tables_entry **buckets = nay__alloc(&a, nbuckets * sizeof *buckets);
   bool made = c != NULL && buckets != NULL;
   if (made) {
     memset(buckets, 0, nbuckets * sizeof *buckets);
-    *c = (nay_sst_tables){.allocator = a, .options = o, .read = read, .nbuckets = nbuckets};
+    *c = (nay_sst_pool){.allocator = a, .options = o, .read = read, .nbuckets = nbuckets};
     c->buckets = buckets;
     made = nay__mutex_init(&c->mutex) == NAY_OK;
   }
@@ -316,7 +316,7 @@ nay_status nay_sst_tables_new(const nay_sst_tables_options *options, const nay_a
   return NAY_OK;
 }
 
-void nay_sst_tables_free(nay_sst_tables *c) {
+void nay_sst_pool_free(nay_sst_pool *c) {
   if (c == NULL) return;
   nay_allocator a = c->allocator;
   for (tables_entry *e = c->newest, *next; e != NULL; e = next) {
@@ -328,12 +328,12 @@ void nay_sst_tables_free(nay_sst_tables *c) {
   nay__free(&a, c, sizeof *c);
 }
 
-nay_status nay_sst_tables_describe(const nay_sst_tables *tables, nay_sst_tables_stats *stats) {
+nay_status nay_sst_pool_stats(const nay_sst_pool *tables, nay_sst_pool_info *stats) {
   if (tables == NULL || stats == NULL) return NAY_EINVAL;
   NAY_TRY(nay__abi_check(NAY_ABI_SST_TABLES_STATS, stats, NULL));
-  nay_sst_tables *c = (nay_sst_tables *)(uintptr_t)tables; /* the cast gives access to the mutex */
+  nay_sst_pool *c = (nay_sst_pool *)(uintptr_t)tables; /* the cast gives access to the mutex */
   nay__mutex_lock(&c->mutex);
-  nay_sst_tables_stats now = c->stats;
+  nay_sst_pool_info now = c->stats;
   nay__mutex_unlock(&c->mutex);
   nay__abi_write(NAY_ABI_SST_TABLES_STATS, &now, stats);
   return NAY_OK;

@@ -230,7 +230,7 @@ EOF
 }
 
 @test "a type or transformation that is not known here is refused where keys are read, and kept elsewhere" {
-  for text in int,trim text,trim,ignore-case int,shift:3:%2C ipv4; do
+  for text in int,soundex text,trim,ignore-case int,shift:3:%2C ipv4; do
     stating i.nay "$text"
     [ "$(nay info --json stated.nay | jq -r .key_description)" = "$text" ]
     refused nay check stated.nay -e 7 "stated.nay: its keys are of type $text: a"
@@ -250,4 +250,66 @@ EOF
     stating i.nay "$text"
     run -3 nay check stated.nay -e 7
   done
+}
+
+@test "--trim and --ignore-case: stated by the file, applied by every command without being asked again" {
+  printf ' Apple\t\nPEAR\n  \nÉ\n' > fruit
+  printf 'apple\n APPLE\r\n pear\nplum\né\nÉ \n' > asked
+  nay build -q --trim --ignore-case -p 1e-9 -n 10 -o f.nay fruit
+  [ "$(nay info --json f.nay | jq -r .key_description)" = text,trim,ascii-lower ]
+  nay info f.nay | grep -qx '  key type   text,trim,ascii-lower'
+  [ "$(nay check f.nay asked)" = $'apple\n APPLE\r\n pear\nÉ ' ] # printed as they came; É is not é
+  nay check -q f.nay -e '' -e ' ' -e $'\n'
+  [ "$(nay check -c --trim -i f.nay asked)" = 4 ]
+  nay add -q f.nay -e ' Plum '
+  nay check -q f.nay -e PLUM
+  [ "$(nay verify --json --keys fruit f.nay | jq .nmissing)" = 0 ]
+  nay explain f.nay ' aPPLE' | grep -q '^maybe'
+  nay build -q -i -t counting -n 9 -o c.nay -e A
+  nay remove -q c.nay -e a
+  run -1 nay check c.nay -e A
+  [ "$(printf 'a\n A\nB\nb \n' | nay uniq --trim -i)" = $'a\nB' ]
+  [ "$(printf ' 7\n7\n07\n' | nay uniq --trim --key=int)" = ' 7' ]
+  [ "$(printf 'x;A \nx;b\n' | nay uniq -F';' -k2 -i --trim --state s.nay)" = $'x;A \nx;b' ]
+  [ "$(printf 'a\nB\nC\n' | nay uniq --state s.nay)" = C ]
+  [ "$(nay common --trim -i fruit asked | wc -l)" = 4 ]
+  printf 'a,1\n" B ",2\n' | nay build -q --csv --trim -n 9 -p 1e-9 -o csv.nay
+  nay check -q csv.nay -e B
+  run -1 nay check csv.nay -e b
+}
+
+@test "--trim and --ignore-case that the file does not state are refused; two files must agree; layouts that state none are told" {
+  refused nay check --trim t.nay keys "t.nay: its keys are of type text, made without --trim: omit --trim"
+  refused nay check -i t.nay keys "t.nay: its keys are of type text, made without --ignore-case: omit --ignore-case"
+  nay build -q --trim -p 1e-6 -o trimmed.nay keys
+  nay check -q trimmed.nay -e ' 7 '
+  nay check -q --key=text --trim trimmed.nay -e ' 7 '
+  nay check -q --key=hex trimmed.nay -e ' 203720'
+  refused nay check -i trimmed.nay -e 7 "trimmed.nay: its keys are of type text,trim, made without --ignore-case"
+  refused nay check --key=int trimmed.nay -e 7 "trimmed.nay: its keys are of type text,trim, and --key says int"
+  refused nay check --any t.nay trimmed.nay --keys keys "the keys of t.nay are of type text, those of trimmed.nay of type text,trim"
+  refused nay merge t.nay trimmed.nay -o m.nay "cannot be merged"
+  nay merge -q trimmed.nay trimmed.nay -o m.nay
+  nay check -q m.nay -e ' 7'
+  run -0 --separate-stderr nay build --trim -i --format leveldb -b 10 -n 9 -o l -e ' A'
+  [[ $stderr == *"leveldb has no place for the type of the keys: give --key=text --trim --ignore-case wherever"* ]]
+  nay check -q --format leveldb --trim -i l -e 'a '
+  nay sst build -q --sort --trim -o t.ldb <(printf '7\tv\n')
+  nay sst build -q --sort --format nori -o n.sst <(printf '1\tv\n')
+  refused nay sst get t.ldb --older n.sst 7 "the keys of t.ldb are of type text,trim, and n.sst does not say of which its are: give --key --trim"
+  [ "$(nay sst get -q --key=text --trim t.ldb --older n.sst ' 1')" = $' 1\tv' ]
+}
+
+@test "--trim and --ignore-case in maps and tables" {
+  printf 'A\t1\nb \t2\n' > rows
+  nay map build -q --trim -i --check 16 -o m.nay rows
+  [ "$(nay map get -q m.nay a ' B')" = $'a\t1\n B\t2' ]
+  nay sst build -q --sort --trim -i -o t.ldb rows
+  [ "$(nay sst info --json t.ldb | jq -r .key_description)" = text,trim,ascii-lower ]
+  [ "$(nay sst get -q t.ldb ' A' B)" = $' A\t1\nB\t2' ]
+  [ "$(nay sst scan --no-values --from ' A ' t.ldb)" = $'a\nb' ]
+  nay check -q t.ldb -e ' A'
+  nay sst compact -q t.ldb -o u.ldb
+  [ "$(nay sst get -q u.ldb B)" = $'B\t2' ]
+  refused nay sst compact --trim t.ldb -o x.ldb "t.ldb: its keys are of type text,trim,ascii-lower, and --key says text,trim"
 }

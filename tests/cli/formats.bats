@@ -212,3 +212,55 @@ NAMES
   run --separate-stderr -0 nay convert --to leveldb --keys keys noted.nay -o noted.leveldb
   [[ $stderr == *"the note of the filter is not kept"* ]]
 }
+
+# ---- Guava, Spark, DCSO ----
+
+@test "info says what is likely, and what answers wants the name" {
+  engines=$GOLDEN/engines
+  for i in $(seq 0 99); do printf 'key%06d\n' "$i"; done > keys
+  while read -r file format; do
+    nay info --json "$engines/$file" | jq -e --arg f "$format" '.format == $f and .format_confidence == "likely"'
+    run -3 nay check "$engines/$file" keys
+    [[ $output == *"probably $format"*"--format=$format"* ]]
+    nay info --json --format "$format" "$engines/$file" | jq -e '.format_confidence == "named"'
+    cp "$engines/$file" keyfile # its bytes are no keys
+    nay build -q -f -o f keys
+    run -2 nay check f keyfile
+    [[ $output == *"probably a filter ($format)"* ]]
+  done << 'FILES'
+guava/bf_mitz64_str_n100_p0.01.bin guava
+guava/bf_mitz32_str_n100_p0.01.bin guava-mitz32
+spark/v1_string_key8_n100_fp0.03.bin spark-v1
+spark/v2_long_seq_n100_fp0.03_s0.bin spark-v2
+dcso/dcso_str_n100_e100_p0.01.bloom dcso
+FILES
+  [ "$(nay check -c --format guava "$engines/guava/bf_mitz64_str_n100_p0.01.bin" keys)" -eq 100 ]
+  head -c 100 "$engines/guava/bf_mitz64_str_n100_p0.01.bin" > cut # the length decides
+  run -3 nay info cut
+  [[ $output == *"need --format"* ]]
+}
+
+@test "nay builds their bytes" {
+  engines=$GOLDEN/engines
+  for i in $(seq 0 99); do printf 'key%06d\n' "$i"; done > keys
+  nay build -q -p 1% --format guava -o guava keys
+  cmp guava "$engines/guava/bf_mitz64_str_n100_p0.01.bin"
+  nay build -q -p 1% -n 100 --format dcso -o dcso keys
+  cmp dcso "$engines/dcso/dcso_str_n100_e100_p0.01.bloom"
+  seq 0 99 | nay build -q -p 3% -n 100 --key=int --format spark-v2 -o spark
+  cmp spark "$engines/spark/v2_long_seq_n100_fp0.03_s0.bin"
+}
+
+@test "DCSO's: gzip is unpacked, data at its end is the note" {
+  for i in $(seq 0 99); do printf 'key%06d\n' "$i"; done > keys
+  nay build -q -p 1% -n 100 --format dcso --meta 'from here' -o f keys
+  [ "$(tail -c 9 f)" = "from here" ]
+  nay info f | grep 'meta .* from here'
+  gzip -k f
+  [ "$(nay check -c --format dcso f.gz keys)" -eq 100 ]
+  run -2 nay add --format dcso f.gz -e more
+  [[ $output == *"compressed by gzip: -o FILE"* ]]
+  nay add -q --format dcso f.gz -o g -e more
+  [ "$(nay check -c --format dcso g -e more)" -eq 1 ]
+  [ "$(tail -c 9 g)" = "from here" ]
+}

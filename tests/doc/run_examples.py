@@ -2,7 +2,7 @@
 """Runs what the documents show and compares; prints TAP. The conventions are in CONTRIBUTING.md.
 
     run_examples.py              README.md, CONTRIBUTING.md, ARCHITECTURE.md, doc/**/*.md, plugins/*/README.md,
-                                 examples/*/README.md
+                                 examples/*/README.md, bindings/*/README.md
     run_examples.py --programs   the transcripts at the head of examples/*.c
 
 A fenced block marked sh or console that has a line starting with "$ " is a transcript: such lines
@@ -138,6 +138,7 @@ def library_flags(text):
     """libnay, and for a program with a header of tables libnaysst too."""
     tables = "<nay_sst" in text or "<nay_codecs.h>" in text
     more = [f"-I{SOURCE}/sst/include", str(BUILD / "libnaysst.a")] if tables else []
+    more += [f"-I{SOURCE}/bindings/cpp"] if "<nay.hpp>" in text else []
     return [*more, f"-I{SOURCE}/include", str(BUILD / "libnay.a")]
 
 
@@ -210,6 +211,7 @@ def main():
     # the page of the Redis module needs a server: tests/redis/test_readme.py runs it
     documents += sorted(set((SOURCE / "plugins").glob("*/README.md")) - {SOURCE / "plugins/redis/README.md"})
     documents += sorted((SOURCE / "examples").glob("*/README.md"))
+    documents += sorted((SOURCE / "bindings").glob("*/README.md"))
     for path in documents:
         if path.exists():
             run_document(tap, path)

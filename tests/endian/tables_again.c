@@ -4,7 +4,7 @@
  *
  *   tables_again tests/golden/leveldb-tables copy.ldb
  */
-#include <nay_sst.h>
+#include <nay_sst_iter.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ static nay_status again_copy(const nay_sst *t, const char *path, const nay_polic
   nay_sst_info info = {.size = sizeof info};
   nay_sst_iter *it;
   nay_sst_writer *w;
-  nay_sst_describe(t, &info);
+  nay_sst_stats(t, &info);
   nay_sst_write_options how = {.size = sizeof how,
                                .keys = info.keys,
                                .block_bytes = block_bytes,
@@ -51,7 +51,7 @@ static nay_status again_copy(const nay_sst *t, const char *path, const nay_polic
     const void *key = nay_sst_iter_key(it, &len), *value = nay_sst_iter_value(it, &value_len);
     nay_sst_value v = {.size = sizeof v};
     size_t user = info.keys == NAY_SST_KEYS_INTERNAL ? len - 8 : len;
-    if (nay_sst_get(t, key, user, NULL, &v) != NAY_OK) return NAY_ENOENT;
+    if (nay_sst_get(t, key, user, NAY_SST_NEWEST, NULL, &v) != NAY_OK) return NAY_ENOENT;
     nay_sst_value_free(&v);
     status = nay_sst_writer_add(w, key, len, value, value_len);
     s = nay_sst_iter_next(it);

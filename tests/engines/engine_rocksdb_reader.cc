@@ -1,5 +1,5 @@
-// engine_rocksdb_reader.cc - see engine_table.h: RocksDB's reader of table files. Nothing here but the
-// calls.
+// engine_rocksdb_reader.cc - see engine_table.h: RocksDB's reader of table files. Nothing here but
+// the calls.
 #include <rocksdb/options.h>
 #include <rocksdb/sst_file_reader.h>
 

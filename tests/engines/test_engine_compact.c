@@ -4,8 +4,8 @@
  */
 #define _GNU_SOURCE 1
 #include "database.h"
-#include "nay_sst.h"
 #include "nay_sst_compact.h"
+#include "nay_sst_iter.h"
 #include "support/snappy_codec.h"
 
 #define N_USERS 3000u
@@ -75,7 +75,7 @@ static uint64_t compare(const char *path, const nay_sst *t) {
   nay_status status = nay_sst_iter_first(ours);
   for (; leveldb_iter_valid(theirs); leveldb_iter_next(theirs), n++) {
     size_t len, want_len;
-    nay_sst_version v = {.size = sizeof v};
+    nay_sst_entry v = {.size = sizeof v};
     assert_ok(status);
     const void *key = nay_sst_iter_key(ours, &len);
     assert_ok(nay_sst_key_split(key, len, &v));
@@ -90,7 +90,7 @@ static uint64_t compare(const char *path, const nay_sst *t) {
     assert_true(nay_sst_may_contain(t, v.key, v.len));
     status = nay_sst_iter_next(ours);
   }
-  assert_status(status, NAY_ENOENT);
+  assert_status(status, NAY_EEND);
   nay_sst_iter_free(ours);
   leveldb_iter_destroy(theirs);
   database_close(&d);

@@ -81,7 +81,7 @@ static void check_ours(sample *s, const uint8_t *bytes, size_t len, const nay_po
   nay_sst *t;
   nay_sst_info info = {.size = sizeof info};
   assert_ok(nay_sst_view(bytes, len, &how, NULL, NULL, &t));
-  assert_ok(nay_sst_describe(t, &info));
+  assert_ok(nay_sst_stats(t, &info));
   assert_string_equal(info.comparator, s->order->name);
   assert_int_equal(info.comparator_stored, stored);
   sample_check_iter(s, t);
@@ -91,13 +91,13 @@ static void check_ours(sample *s, const uint8_t *bytes, size_t len, const nay_po
 
 /* The filters of the table alone, which are not told the order. */
 static void check_filters(const sample *s, const uint8_t *bytes, size_t len) {
-  nay_table_filters *t;
-  nay_table_filters_options how = {sizeof how, .codecs = snappy_codecs, .ncodecs = 1};
-  assert_ok(nay_table_filters_open(bytes, len, &how, NULL, NULL, &t));
+  nay_sst_filters *t;
+  nay_sst_filters_options how = {sizeof how, .codecs = snappy_codecs, .ncodecs = 1};
+  assert_ok(nay_sst_filters_open(bytes, len, &how, NULL, NULL, &t));
   for (size_t i = 0; i < s->n; i++) {
-    assert_true(nay_table_filters_may_contain(t, s->entries[i].key, s->entries[i].len));
+    assert_true(nay_sst_filters_may_contain(t, s->entries[i].key, s->entries[i].len));
   }
-  nay_table_filters_free(t);
+  nay_sst_filters_free(t);
 }
 
 /* LevelDB's table up to its metaindex, which is where ours gets entries of its own. */
@@ -180,7 +180,8 @@ static void check_table(const char *path, const nay_policy *policy) {
   for (unsigned i = 0; i < N_FOLDED; i++) {
     uint8_t key[32];
     size_t len = folded_key(i, (unsigned)nay_hash_mix(99 * i), key);
-    assert_status(nay_sst_get(t, key, len, NULL, &v), i % 2 == 0 ? NAY_OK : NAY_ENOENT);
+    assert_status(nay_sst_get(t, key, len, NAY_SST_NEWEST, NULL, &v),
+                  i % 2 == 0 ? NAY_OK : NAY_ENOENT);
   }
   assert_ok(nay_sst_count(t, &c));
   assert_true(c.filter_useful > N_FOLDED / 3);

@@ -5,7 +5,7 @@
  */
 #define _GNU_SOURCE 1
 #include "database.h"
-#include "nay_sst_scan.h"
+#include "nay_sst_iter.h"
 #include "support/snappy_codec.h"
 
 #define N_KEYS 3000u
@@ -105,54 +105,54 @@ static void open_tables(const directory *f, const nay_sst_comparator *order, tab
 
 /* ---- side by side ---- */
 
-static void assert_same(const leveldb_iterator_t *theirs, nay_merge *ours, nay_status status) {
+static void assert_same(const leveldb_iterator_t *theirs, nay_sst_scan *ours, nay_status status) {
   char *error = NULL;
   leveldb_iter_get_error(theirs, &error);
   database_check(error);
-  assert_status(status, leveldb_iter_valid(theirs) ? NAY_OK : NAY_ENOENT);
+  assert_status(status, leveldb_iter_valid(theirs) ? NAY_OK : NAY_EEND);
   if (status != NAY_OK) return;
   size_t len, their_len;
   const char *key = leveldb_iter_key(theirs, &their_len);
-  const void *own = nay_merge_key(ours, &len);
+  const void *own = nay_sst_scan_key(ours, &len);
   assert_int_equal(len, their_len);
   assert_memory_equal(own, key, len);
   const char *value = leveldb_iter_value(theirs, &their_len);
-  own = nay_merge_value(ours, &len);
+  own = nay_sst_scan_value(ours, &len);
   assert_int_equal(len, their_len);
   assert_memory_equal(own, value, len);
 }
 
-static nay_status move_both(leveldb_iterator_t *theirs, nay_merge *ours) {
+static nay_status move_both(leveldb_iterator_t *theirs, nay_sst_scan *ours) {
   char key[32];
   size_t len;
   bool there = leveldb_iter_valid(theirs) != 0;
   switch (draw(there ? 40 : 3)) {
-    case 0: leveldb_iter_seek_to_first(theirs); return nay_merge_first(ours);
-    case 1: leveldb_iter_seek_to_last(theirs); return nay_merge_last(ours);
+    case 0: leveldb_iter_seek_to_first(theirs); return nay_sst_scan_first(ours);
+    case 1: leveldb_iter_seek_to_last(theirs); return nay_sst_scan_last(ours);
     case 2:
       len = draw_key(key);
       leveldb_iter_seek(theirs, key, len);
-      return nay_merge_seek(ours, key, len);
+      return nay_sst_scan_seek(ours, key, len);
     default: break;
   }
   if (draw(8) < (state >> 40 & 1 ? 7u : 1u)) {
     leveldb_iter_next(theirs);
-    return nay_merge_next(ours);
+    return nay_sst_scan_next(ours);
   }
   leveldb_iter_prev(theirs);
-  return nay_merge_prev(ours);
+  return nay_sst_scan_prev(ours);
 }
 
 static void as_leveldb(void **order_name) {
   nay_sst_comparator comparator = {.size = sizeof comparator}, *order = NULL;
   if (*order_name != NULL) {
-    assert_ok(nay_sst_comparator_named(*order_name, &comparator));
+    assert_ok(nay_sst_comparator_find(*order_name, &comparator));
     order = &comparator;
   }
   directory f = directory_make();
   tables t = {.n = 0};
-  nay_lookup *l;
-  nay_merge *m;
+  nay_sst_lookup *l;
+  nay_sst_scan *m;
   state = 7;
   opened o = open_database(f.path, order);
   for (unsigned i = 0; i < N_TABLES; i++) {
@@ -161,12 +161,14 @@ static void as_leveldb(void **order_name) {
     o = open_database(f.path, order); /* the log becomes a table */
   }
   open_tables(&f, order, &t);
-  assert_ok(nay_lookup_new(t.at, t.n, NULL, &l));
-  assert_ok(nay_merge_new(l, NULL, NULL, NULL, &m));
+  assert_ok(
+      nay_sst_lookup_new(&(nay_sst_lookup_level){sizeof(nay_sst_lookup_level), t.at, t.n, false}, 1,
+                         NULL, NULL, NULL, &l));
+  assert_ok(nay_sst_scan_new(l, NULL, NULL, NULL, &m));
   leveldb_iterator_t *theirs = leveldb_create_iterator(o.d.db, o.d.read);
   unsigned n = 0;
   leveldb_iter_seek_to_first(theirs);
-  for (nay_status s = nay_merge_first(m); s == NAY_OK; s = nay_merge_next(m), n++) {
+  for (nay_status s = nay_sst_scan_first(m); s == NAY_OK; s = nay_sst_scan_next(m), n++) {
     assert_same(theirs, m, s);
     leveldb_iter_next(theirs);
   }
@@ -174,8 +176,8 @@ static void as_leveldb(void **order_name) {
   assert_true(n > N_KEYS / 2);
   for (unsigned i = 0; i < N_MOVES; i++) assert_same(theirs, m, move_both(theirs, m));
   leveldb_iter_destroy(theirs);
-  nay_merge_free(m);
-  nay_lookup_free(l);
+  nay_sst_scan_free(m);
+  nay_sst_lookup_free(l);
   for (size_t i = 0; i < t.n; i++) nay_sst_free((nay_sst *)(uintptr_t)t.at[i]);
   close_database(&o);
   directory_remove(&f);

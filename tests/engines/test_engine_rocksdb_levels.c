@@ -38,18 +38,18 @@ static double promised(double bits) {
  */
 static void assert_filter(const char *path, double bits, bool flushed, bool compatible) {
   golden_bytes file = golden_read(path);
-  nay_table_filters *t;
-  nay_table_filters_info info = {.size = sizeof info};
-  nay_table_filters_entry f = {.size = sizeof f};
+  nay_sst_filters *t;
+  nay_sst_filters_info info = {.size = sizeof info};
+  nay_sst_filters_entry f = {.size = sizeof f};
   nay_view view = {.size = sizeof view};
   nay_stats stats = {.size = sizeof stats};
-  assert_ok(nay_table_filters_open(file.at, file.len, NULL, NULL, NULL, &t));
-  assert_ok(nay_table_filters_describe(t, &info));
+  assert_ok(nay_sst_filters_open(file.at, file.len, NULL, NULL, NULL, &t));
+  assert_ok(nay_sst_filters_stats(t, &info));
   if (bits == NONE) {
     assert_int_equal(info.layout, NAY_SST_NO_FILTER);
   } else {
     assert_true(info.understood && info.ndamaged == 0);
-    assert_ok(nay_table_filters_at(t, 0, &f));
+    assert_ok(nay_sst_filters_at(t, 0, &f));
     assert_ok(nay_format_view(f.format, f.bytes, f.len, 0, NULL, &view));
     assert_ok(nay_filter_stats(nay_view_filter(&view), &stats));
     assert_int_equal(stats.kind, flushed ? NAY_BLOCKED : NAY_RIBBON);
@@ -61,7 +61,7 @@ static void assert_filter(const char *path, double bits, bool flushed, bool comp
       fail_msg("%s: FPR %g, promised %g, compatible %d", path, now, fpr, compatible);
     }
   }
-  nay_table_filters_free(t);
+  nay_sst_filters_free(t);
   free(file.at);
 }
 
@@ -167,19 +167,19 @@ static void partitioned_filters(void **state) {
  */
 static void a_plan_in_a_database(void **state) {
   (void)state;
-  nay_lsm_params p = {
+  nay_sst_plan_params p = {
       sizeof p,         .nkeys = 42000, .ratio = 4, .nkeys_memtable = 500, .kind = NAY_BLOCKED,
       .bits_per_key = 5};
-  nay_lsm_plan *plan;
-  nay_lsm_level level[3];
-  nay_lsm_sums sums = {.size = sizeof sums};
+  nay_sst_plan *plan;
+  nay_sst_level level[3];
+  nay_sst_plan_info sums = {.size = sizeof sums};
   char id[256] = "nay:10:2147483647:0", key[KEY]; /* blocked everywhere, none for flushes */
-  assert_ok(nay_lsm_plan_new(&p, NULL, NULL, &plan));
-  assert_ok(nay_lsm_plan_sums(plan, NAY_LSM_MONKEY, &sums));
+  assert_ok(nay_sst_plan_new(&p, NULL, NULL, &plan));
+  assert_ok(nay_sst_plan_stats(plan, NAY_SST_PLAN_MONKEY, &sums));
   assert_int_equal(sums.nlevels, 3);
   for (size_t i = 0; i < 3; i++) {
     level[i].size = sizeof level[i];
-    assert_ok(nay_lsm_plan_level(plan, NAY_LSM_MONKEY, i, &level[i]));
+    assert_ok(nay_sst_plan_level(plan, NAY_SST_PLAN_MONKEY, i, &level[i]));
     snprintf(id + strlen(id), sizeof id - strlen(id), ",%.17g", level[i].bits_per_key);
   }
   directory at = directory_make();
@@ -201,7 +201,7 @@ static void a_plan_in_a_database(void **state) {
   assert_true(fabs(maybes / expected - 1) < 0.05);
   leveled_close(db);
   directory_remove(&at);
-  nay_lsm_plan_free(plan);
+  nay_sst_plan_free(plan);
 }
 
 int main(void) {

@@ -11,7 +11,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include <rocksdb/c.h>
 
-#include "nay_sst_scan.h"
+#include "nay_sst_iter.h"
 #include "support/directory.h"
 #include "support/test.h"
 
@@ -39,7 +39,7 @@ typedef struct store {
   unsigned levels[MOST_TABLES];
   uint64_t numbers[MOST_TABLES]; /* of the files */
   unsigned ntables;
-  nay_lookup *lookup;
+  nay_sst_lookup *lookup;
   uint64_t operands;  /* met by gets */
   unsigned ndisjoint; /* how often lower levels had disjoint tables */
 } store;
@@ -181,7 +181,7 @@ static void store_flush(store *s) {
 /* ---- its tables ---- */
 
 static void tables_close(store *s) {
-  nay_lookup_free(s->lookup);
+  nay_sst_lookup_free(s->lookup);
   for (unsigned i = 0; i < s->ntables; i++) nay_sst_free((nay_sst *)(uintptr_t)s->tables[i]);
   s->lookup = NULL;
   s->ntables = 0;
@@ -215,16 +215,16 @@ static void tables_add(store *s, const char *name, unsigned level) {
 /* RocksDB may put versions of one key into two tables of a level, the newer ones first. A lookup
  * takes that as tables that overlap. */
 static nay_status tables_look(store *s, bool disjoint) {
-  nay_lookup_level levels[8];
+  nay_sst_lookup_level levels[8];
   for (unsigned level = 0, i = 0; level < 8; level++) {
     unsigned first = i;
     while (i < s->ntables && s->levels[i] == level) i++;
-    levels[level] =
-        (nay_lookup_level){sizeof levels[0], s->tables + first, i - first, disjoint && level != 0};
+    levels[level] = (nay_sst_lookup_level){sizeof levels[0], s->tables + first, i - first,
+                                           disjoint && level != 0};
   }
-  nay_lookup_options how = {sizeof how, .merge = our_operator};
+  nay_sst_lookup_options how = {sizeof how, .merge = our_operator};
   how.merge_ctx = (void *)(uintptr_t)s->is;
-  return nay_lookup_new_levels(levels, 8, &how, NULL, NULL, &s->lookup);
+  return nay_sst_lookup_new(levels, 8, &how, NULL, NULL, &s->lookup);
 }
 
 static void tables_open(store *s) {
@@ -260,13 +260,13 @@ static void compare_gets(store *s, const rocksdb_readoptions_t *read, uint64_t s
     values[i] = (nay_sst_value){.size = sizeof values[i]};
   }
   assert_ok(
-      nay_lookup_get_many(s->lookup, keys, lens, KEYS, sequence, NULL, values, statuses, NULL));
+      nay_sst_lookup_get_many(s->lookup, keys, lens, KEYS, sequence, NULL, values, statuses, NULL));
   for (unsigned i = 0; i < KEYS; i++) {
     char *error = NULL;
     size_t len;
     char *want = rocksdb_get(s->db, read, keys[i], lens[i], &len, &error);
     no_error(error);
-    nay_status status = nay_lookup_get_at(s->lookup, keys[i], lens[i], sequence, NULL, &v, NULL);
+    nay_status status = nay_sst_lookup_get(s->lookup, keys[i], lens[i], sequence, NULL, &v, NULL);
     assert_status(status, want != NULL ? NAY_OK : NAY_ENOENT);
     assert_status(statuses[i], status);
     if (want == NULL) continue;
@@ -280,25 +280,25 @@ static void compare_gets(store *s, const rocksdb_readoptions_t *read, uint64_t s
 
 static void compare_walk(const store *s, const rocksdb_readoptions_t *read, uint64_t sequence,
                          bool backward) {
-  nay_merge *m;
-  nay_merge_options how = {sizeof how, .sequence = &sequence};
+  nay_sst_scan *m;
+  nay_sst_scan_options how = {sizeof how, .sequence = &sequence};
   rocksdb_iterator_t *it = rocksdb_create_iterator(s->db, read);
-  assert_ok(nay_merge_new(s->lookup, &how, NULL, NULL, &m));
+  assert_ok(nay_sst_scan_new(s->lookup, &how, NULL, NULL, &m));
   (backward ? rocksdb_iter_seek_to_last : rocksdb_iter_seek_to_first)(it);
-  nay_status status = backward ? nay_merge_last(m) : nay_merge_first(m);
+  nay_status status = backward ? nay_sst_scan_last(m) : nay_sst_scan_first(m);
   for (; rocksdb_iter_valid(it); (backward ? rocksdb_iter_prev : rocksdb_iter_next)(it)) {
     size_t len, want_len;
     assert_ok(status);
     const char *want = rocksdb_iter_key(it, &want_len);
-    const void *is = nay_merge_key(m, &len);
+    const void *is = nay_sst_scan_key(m, &len);
     assert_same(want, want_len, is, len);
     want = rocksdb_iter_value(it, &want_len);
-    is = nay_merge_value(m, &len);
+    is = nay_sst_scan_value(m, &len);
     assert_same(want, want_len, is, len);
-    status = backward ? nay_merge_prev(m) : nay_merge_next(m);
+    status = backward ? nay_sst_scan_prev(m) : nay_sst_scan_next(m);
   }
-  assert_status(status, NAY_ENOENT);
-  nay_merge_free(m);
+  assert_status(status, NAY_EEND);
+  nay_sst_scan_free(m);
   rocksdb_iter_destroy(it);
 }
 
@@ -316,7 +316,7 @@ static void compare_readers(store *s) {
     rocksdb_readoptions_destroy(read);
   }
   nay_sst_counters c = {.size = sizeof c};
-  assert_ok(nay_lookup_count(s->lookup, &c));
+  assert_ok(nay_sst_lookup_stats(s->lookup, &c));
   s->operands += c.operands;
 }
 

@@ -71,31 +71,32 @@ static void filters_are_not_used(rocks_db *db) {
 }
 
 /* What the filter of each table is, by our own reader of tables. */
-static void tables_are(rocks_db *db, nay_sst_filter layout, const char *policy, nay_kind kind) {
+static void tables_are(rocks_db *db, nay_sst_filter_layout layout, const char *policy,
+                       nay_kind kind) {
   char path[512];
   size_t i = 0;
   for (; rocks_table(db, i, path, sizeof path); i++) {
     golden_bytes file = golden_read(path);
-    nay_table_filters *t;
-    nay_table_filters_info info = {.size = sizeof info};
-    nay_table_filters_entry f = {.size = sizeof f};
+    nay_sst_filters *t;
+    nay_sst_filters_info info = {.size = sizeof info};
+    nay_sst_filters_entry f = {.size = sizeof f};
     nay_view view = {.size = sizeof view};
     nay_stats stats = {.size = sizeof stats};
-    assert_ok(nay_table_filters_open(file.at, file.len, NULL, NULL, NULL, &t));
-    nay_table_filters_describe(t, &info);
+    assert_ok(nay_sst_filters_open(file.at, file.len, NULL, NULL, NULL, &t));
+    nay_sst_filters_stats(t, &info);
     assert_int_equal(info.layout, layout);
     assert_string_equal(info.policy, policy);
     assert_true(info.understood && info.ndamaged == 0);
-    assert_ok(nay_table_filters_at(t, 0, &f));
+    assert_ok(nay_sst_filters_at(t, 0, &f));
     assert_ok(nay_format_view(f.format, f.bytes, f.len, 0, NULL, &view));
     assert_ok(nay_filter_stats(nay_view_filter(&view), &stats));
     assert_int_equal(stats.kind, kind);
     char key[ROCKS_KEY];
     for (unsigned k = 0; k < N; k += 7) {
       key_of(k, key);
-      assert_true(nay_table_filters_may_contain(t, key, strlen(key)));
+      assert_true(nay_sst_filters_may_contain(t, key, strlen(key)));
     }
-    nay_table_filters_free(t);
+    nay_sst_filters_free(t);
     free(file.at);
   }
   assert_true(i > 0);
@@ -107,7 +108,7 @@ static void a_database(void **state) {
   const rocks_options *o = *state;
   directory at = directory_make();
   const char *policy = o->policy == ROCKS_NAY ? "nay.rocksdb.v1" : "rocksdb.BuiltinBloomFilter";
-  nay_sst_filter layout = o->partitioned ? NAY_SST_PARTITIONED_FILTER : NAY_SST_FULL_FILTER;
+  nay_sst_filter_layout layout = o->partitioned ? NAY_SST_PARTITIONED_FILTER : NAY_SST_FULL_FILTER;
   rocks_db *db = open_at(&at, o);
   fill(db);
   filters_work(db);
@@ -234,10 +235,10 @@ static void flips_in_a_database(void **state) {
   assert_true(rocks_table(db, 0, path, sizeof path));
   rocks_close(db);
   golden_bytes file = golden_read(path);
-  nay_table_filters *t;
-  nay_table_filters_entry f = {.size = sizeof f};
-  assert_ok(nay_table_filters_open(file.at, file.len, NULL, NULL, NULL, &t));
-  assert_ok(nay_table_filters_at(t, 0, &f));
+  nay_sst_filters *t;
+  nay_sst_filters_entry f = {.size = sizeof f};
+  assert_ok(nay_sst_filters_open(file.at, file.len, NULL, NULL, NULL, &t));
+  assert_ok(nay_sst_filters_at(t, 0, &f));
   for (uint64_t i = 0; i < 12; i++) {
     uint64_t bit = nay_hash_mix(i) % (f.len * 8);
     uint8_t *byte = file.at + f.offset + bit / 8;
@@ -252,7 +253,7 @@ static void flips_in_a_database(void **state) {
     rocks_close(db);
     *byte ^= (uint8_t)(1u << bit % 8);
   }
-  nay_table_filters_free(t);
+  nay_sst_filters_free(t);
   free(file.at);
   directory_remove(&at);
 }

@@ -35,26 +35,26 @@ static rocks_table_options draw(uint64_t *state) {
   return o;
 }
 
-static unsigned absent_maybes(const nay_table_filters *t, unsigned n) {
+static unsigned absent_maybes(const nay_sst_filters *t, unsigned n) {
   unsigned maybes = 0;
   for (unsigned i = 0; i < 1000; i++) {
     char key[ROCKS_KEY];
     snprintf(key, sizeof key, "q%04u/%06u", i, i * 7919 % n); /* no such prefix either */
-    maybes += nay_table_filters_may_contain(t, key, strlen(key));
+    maybes += nay_sst_filters_may_contain(t, key, strlen(key));
   }
   return maybes;
 }
 
 static void check_table(const rocks_table_options *o, unsigned n, golden_bytes file) {
   static const char *const sums[] = {"none", "crc32c", "xxh32", "xxh64", "xxh3"};
-  nay_table_filters *t;
-  nay_table_filters_info info = {.size = sizeof info};
+  nay_sst_filters *t;
+  nay_sst_filters_info info = {.size = sizeof info};
   nay_diag diag = {.what = NULL};
-  if (nay_table_filters_open(file.at, file.len, NULL, NULL, &diag, &t) != NAY_OK) {
+  if (nay_sst_filters_open(file.at, file.len, NULL, NULL, &diag, &t) != NAY_OK) {
     fail_msg("%s at %llu", diag.what, (unsigned long long)diag.offset);
   }
-  nay_table_filters_describe(t, &info);
-  assert_int_equal(info.engine, NAY_TABLE_ROCKSDB);
+  nay_sst_filters_stats(t, &info);
+  assert_int_equal(info.engine, NAY_SST_ENGINE_ROCKSDB);
   assert_int_equal(info.format_version, o->format_version);
   assert_string_equal(info.checksum, sums[o->checksum]);
   assert_int_equal(info.layout,
@@ -64,18 +64,18 @@ static void check_table(const rocks_table_options *o, unsigned n, golden_bytes f
   assert_int_equal(info.nkeys, n);
   assert_int_equal(info.ndamaged, 0);
   assert_true(info.understood);
-  nay_table_filters_entry f = {.size = sizeof f};
-  assert_ok(nay_table_filters_at(t, 0, &f));
+  nay_sst_filters_entry f = {.size = sizeof f};
+  assert_ok(nay_sst_filters_at(t, 0, &f));
   bool legacy = strcmp(nay_format_name(f.format), "rocksdb-legacy") == 0;
   assert_int_equal(legacy, o->format_version < 5 && o->policy == ROCKS_BLOOM);
   for (unsigned i = 0; i < n; i++) {
     char key[ROCKS_KEY];
     key_of(i, key);
-    if (!nay_table_filters_may_contain(t, key, strlen(key))) fail_msg("%s is lost", key);
+    if (!nay_sst_filters_may_contain(t, key, strlen(key))) fail_msg("%s is lost", key);
   }
   bool all_asked = o->reverse && o->metadata_block != 0;
   if (!all_asked) assert_true(absent_maybes(t, n) < 150); /* 6 bits: 7 % */
-  nay_table_filters_free(t);
+  nay_sst_filters_free(t);
 }
 
 /* Format 0 is LevelDB's: its data can be read, in the order that its properties name. */
@@ -103,7 +103,7 @@ static void check_data(const rocks_table_options *o, unsigned n, golden_bytes fi
   for (unsigned i = 0; i < n; i++) {
     char key[ROCKS_KEY];
     key_of(i, key);
-    assert_ok(nay_sst_get(t, key, strlen(key), NULL, &v));
+    assert_ok(nay_sst_get(t, key, strlen(key), NAY_SST_NEWEST, NULL, &v));
   }
   nay_sst_value_free(&v);
   nay_sst_free(t);

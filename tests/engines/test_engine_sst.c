@@ -65,7 +65,7 @@ static void check_ours(sample *s, const both *b, const uint8_t *bytes, size_t le
   nay_sst_info info = {.size = sizeof info};
   nay_sst_counters counters = {.size = sizeof counters};
   assert_ok(nay_sst_view(bytes, len, &how, NULL, NULL, &t));
-  nay_sst_describe(t, &info);
+  nay_sst_stats(t, &info);
   assert_int_equal(info.keys, NAY_SST_KEYS_PLAIN);
   assert_int_equal(info.filter_used, b->theirs.filter_bits != 0);
   sample_check_iter(s, t);
@@ -146,7 +146,7 @@ static void check_never_nay(const sample *s, const nay_sst *t) {
   for (size_t i = 0; i < s->n; i++) {
     nay_diag diag = {.what = NULL};
     const sample_entry *e = &s->entries[i];
-    nay_status status = nay_sst_get(t, e->key, e->len, &diag, &v);
+    nay_status status = nay_sst_get(t, e->key, e->len, NAY_SST_NEWEST, &diag, &v);
     if (status != NAY_OK) {
       assert_status(status, NAY_ENOTSUP);
       assert_non_null(diag.what);
@@ -170,13 +170,13 @@ static void check_walks_are_refused(const nay_sst *t) {
 
 /* The filters of the table alone, whatever its order. */
 static void check_filters(const sample *s, const uint8_t *bytes, size_t len, size_t ncodecs) {
-  nay_table_filters *t;
-  nay_table_filters_options how = {sizeof how, .codecs = snappy_codecs, .ncodecs = ncodecs};
-  assert_ok(nay_table_filters_open(bytes, len, &how, NULL, NULL, &t));
+  nay_sst_filters *t;
+  nay_sst_filters_options how = {sizeof how, .codecs = snappy_codecs, .ncodecs = ncodecs};
+  assert_ok(nay_sst_filters_open(bytes, len, &how, NULL, NULL, &t));
   for (size_t i = 0; i < s->n; i++) {
-    assert_true(nay_table_filters_may_contain(t, s->entries[i].key, s->entries[i].len));
+    assert_true(nay_sst_filters_may_contain(t, s->entries[i].key, s->entries[i].len));
   }
-  nay_table_filters_free(t);
+  nay_sst_filters_free(t);
 }
 
 /* LevelDB's file does not name its comparator: the order of keys must tell. */
@@ -279,14 +279,15 @@ static void check_rewrite(const nay_sst *t, const char *path, const nay_sst_writ
   unlink(copy);
 }
 
-static void check_lookup(engine_db *db, const nay_lookup *l) {
+static void check_lookup(engine_db *db, const nay_sst_lookup *l) {
   nay_sst_value v = {.size = sizeof v};
   size_t found = 0, deleted = 0;
   for (unsigned i = 0; i < DB_KEYS + 500; i++) {
     uint8_t key[SAMPLE_KEY_MAX], *value = NULL;
     size_t len = db_key(i, key), value_len = 0;
     bool there = engine_db_get(db, (engine_slice){key, len}, &value, &value_len);
-    assert_status(nay_lookup_get(l, key, len, NULL, &v, NULL), there ? NAY_OK : NAY_ENOENT);
+    assert_status(nay_sst_lookup_get(l, key, len, NAY_SST_NEWEST, NULL, &v, NULL),
+                  there ? NAY_OK : NAY_ENOENT);
     if (there) {
       assert_int_equal(v.len, value_len);
       assert_memory_equal(v.bytes, value, value_len);
@@ -325,15 +326,17 @@ static void a_database(void **snappy) {
   for (size_t i = 0; i < n; i++) {
     nay_sst_info info = {.size = sizeof info};
     assert_ok(nay_sst_open(names[i], &how, NULL, NULL, &tables[i]));
-    nay_sst_describe(tables[i], &info);
+    nay_sst_stats(tables[i], &info);
     assert_int_equal(info.keys, NAY_SST_KEYS_INTERNAL);
     assert_true(info.keys_guessed && info.filter_used);
     check_rewrite(tables[i], names[i], &again);
   }
-  nay_lookup *l;
-  assert_ok(nay_lookup_new((const nay_sst *const *)tables, n, NULL, &l));
+  nay_sst_lookup *l;
+  assert_ok(nay_sst_lookup_new(&(nay_sst_lookup_level){sizeof(nay_sst_lookup_level),
+                                                       (const nay_sst *const *)tables, n, false},
+                               1, NULL, NULL, NULL, &l));
   check_lookup(db, l);
-  nay_lookup_free(l);
+  nay_sst_lookup_free(l);
   for (size_t i = 0; i < n; i++) nay_sst_free(tables[i]);
   engine_db_close(db);
   assert_true(engine_db_destroy(directory));

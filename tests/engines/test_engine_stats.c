@@ -3,7 +3,7 @@
  * them as if the block were not there, and LevelDB's approximate offsets are ours.
  */
 #include "engine_table.h"
-#include "nay_sst_stats.h"
+#include "nay_sst.h"
 #include "support/sst_sample.h"
 
 #define MAX_ENTRIES 300u
@@ -86,8 +86,8 @@ static void rocksdb_reads_them(void **state) {
     assert_ok(nay_sst_writer_new(path, &how, NULL, NULL, &w));
     for (size_t i = 0; i < s.n; i++) {
       const sample_entry *e = &s.entries[i];
-      nay_sst_version v = {sizeof v, e->key, e->len, 5, false, false};
-      assert_ok(nay_sst_writer_add_version(w, &v, e->value, e->value_len));
+      nay_sst_entry v = {sizeof v, e->key, e->len, 5, false, false};
+      assert_ok(nay_sst_writer_add_entry(w, &v, e->value, e->value_len));
     }
     assert_ok(nay_sst_writer_finish(w, NULL));
     nay_sst_writer_free(w);

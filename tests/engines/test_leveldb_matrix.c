@@ -5,8 +5,8 @@
  */
 #define _GNU_SOURCE 1
 #include "database.h"
-#include "nay_sst.h"
 #include "nay_sst_filters.h"
+#include "nay_sst_iter.h"
 #include "nay_sst_lookup.h"
 #include "support/snappy_codec.h"
 
@@ -185,9 +185,10 @@ static nay_status check_walk(const nay_sst *t) {
   for (; status == NAY_OK; status = nay_sst_iter_next(it)) {
     size_t len;
     const void *key = nay_sst_iter_key(it, &len);
-    nay_sst_version version = {.size = sizeof version};
+    nay_sst_entry version = {.size = sizeof version};
     assert_ok(nay_sst_key_split(key, len, &version));
-    assert_ok(nay_sst_get(t, version.key, version.len, NULL, &v));
+    assert_status(nay_sst_get(t, version.key, version.len, NAY_SST_NEWEST, NULL, &v),
+                  v.deleted ? NAY_ENOENT : NAY_OK);
     assert_true(v.sequence >= version.sequence);
   }
   nay_sst_value_free(&v);
@@ -206,8 +207,8 @@ static void open_one(const char *path, const combination *c, const nay_policy *c
   nay_status status = nay_sst_open(path, &how, NULL, &diag, &t->at[t->n]);
   if (status == NAY_OK) {
     nay_status walked = check_walk(t->at[t->n]);
-    if (c->order == BYTEWISE) assert_status(walked, NAY_ENOENT);
-    if (walked != NAY_ENOENT) assert_status(walked, NAY_ENOTSUP);
+    if (c->order == BYTEWISE) assert_status(walked, NAY_EEND);
+    if (walked != NAY_EEND) assert_status(walked, NAY_ENOTSUP);
     t->n++;
     return;
   }
@@ -227,7 +228,7 @@ static void open_ordered(const char *path, const combination *c, const nay_polic
                               .comparator = comparator_of(c->order)};
   nay_sst *table;
   assert_ok(nay_sst_open(path, &how, NULL, NULL, &table));
-  assert_status(check_walk(table), NAY_ENOENT);
+  assert_status(check_walk(table), NAY_EEND);
   t->ordered[t->nordered++] = table;
 }
 
@@ -236,7 +237,7 @@ static bool is_whole(const char *path) {
   size_t len = 0;
   uint8_t *bytes = directory_read(path, &len);
   assert_non_null(bytes);
-  bool whole = nay_table_filters_recognise(bytes, len);
+  bool whole = nay_sst_filters_recognise(bytes, len);
   free(bytes);
   return whole;
 }
@@ -244,35 +245,39 @@ static bool is_whole(const char *path) {
 /* Whether the filters of a table alone say maybe, for each key of the model. */
 static void ask_filters(const char *path, bool maybe[MAX_KEYS]) {
   size_t len = 0;
-  nay_table_filters *t;
-  nay_table_filters_options how = {sizeof how, .codecs = snappy_codecs, .ncodecs = 1};
+  nay_sst_filters *t;
+  nay_sst_filters_options how = {sizeof how, .codecs = snappy_codecs, .ncodecs = 1};
   uint8_t *bytes = directory_read(path, &len);
   assert_non_null(bytes);
-  assert_ok(nay_table_filters_open(bytes, len, &how, NULL, NULL, &t));
+  assert_ok(nay_sst_filters_open(bytes, len, &how, NULL, NULL, &t));
   for (unsigned i = 0; i < N_KEYS; i++) {
     char key[32];
-    maybe[i] = maybe[i] || nay_table_filters_may_contain(t, key, key_of(i, key));
+    maybe[i] = maybe[i] || nay_sst_filters_may_contain(t, key, key_of(i, key));
   }
-  nay_table_filters_free(t);
+  nay_sst_filters_free(t);
   free(bytes);
 }
 
 static void check_lookup(const tables *t, const model *m) {
-  nay_lookup *l;
+  nay_sst_lookup *l;
   nay_sst_value v = {.size = sizeof v};
-  assert_ok(nay_lookup_new((const nay_sst *const *)t->ordered, t->nordered, NULL, &l));
+  assert_ok(nay_sst_lookup_new(
+      &(nay_sst_lookup_level){sizeof(nay_sst_lookup_level), (const nay_sst *const *)t->ordered,
+                              t->nordered, false},
+      1, NULL, NULL, NULL, &l));
   for (unsigned i = 0; i < N_KEYS; i++) {
     char key[32], want[200];
-    nay_status status = nay_lookup_get(l, key, key_of(i, key), NULL, &v, NULL);
+    nay_status status = nay_sst_lookup_get(l, key, key_of(i, key), NAY_SST_NEWEST, NULL, &v, NULL);
     assert_status(status, m->version[i] != 0 ? NAY_OK : NAY_ENOENT);
     if (status == NAY_OK) {
       assert_int_equal(v.len, value_of(i, m->version[i], want));
       assert_memory_equal(v.bytes, want, v.len);
     }
-    assert_status(nay_lookup_get(l, key, absent_key_of(i, key), NULL, &v, NULL), NAY_ENOENT);
+    assert_status(nay_sst_lookup_get(l, key, absent_key_of(i, key), NAY_SST_NEWEST, NULL, &v, NULL),
+                  NAY_ENOENT);
   }
   nay_sst_value_free(&v);
-  nay_lookup_free(l);
+  nay_sst_lookup_free(l);
 }
 
 static void check_tables(const directory *f, const combination *c, const model *m) {

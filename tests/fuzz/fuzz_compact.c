@@ -9,7 +9,7 @@
  * 128 there is a merge operator, and walks over the outputs are those over the inputs.
  */
 #include "nay_sst_compact.h"
-#include "nay_sst_scan.h"
+#include "nay_sst_iter.h"
 #include "support/sst_seal.h"
 
 #define MOST_KEYS 64u
@@ -18,7 +18,7 @@
 typedef struct inputs {
   nay_sst *tables[2];
   size_t n;
-  nay_lookup *lookup;
+  nay_sst_lookup *lookup;
   nay_sst_merge_operator merge;
   uint8_t *keys[MOST_KEYS]; /* user keys of the tables, and others */
   size_t lens[MOST_KEYS], nkeys;
@@ -40,7 +40,7 @@ static void add_key(inputs *in, const void *key, size_t len) {
 static void add_keys(inputs *in, const nay_sst *t) {
   nay_sst_iter *it;
   nay_sst_info info = {.size = sizeof info};
-  nay_sst_describe(t, &info);
+  nay_sst_stats(t, &info);
   if (nay_sst_iter_new(t, &it) != NAY_OK) abort();
   nay_status status = nay_sst_iter_first(it);
   for (unsigned i = 0; status == NAY_OK && i < 25; i++, status = nay_sst_iter_next(it)) {
@@ -60,13 +60,13 @@ static void check_batch(const inputs *in, uint64_t sequence) {
   nay_status statuses[MOST_KEYS], first = NAY_OK;
   size_t tables[MOST_KEYS];
   for (size_t i = 0; i < in->nkeys; i++) values[i] = (nay_sst_value){.size = sizeof values[i]};
-  nay_status all = nay_lookup_get_many(in->lookup, (const void *const *)in->keys, in->lens,
-                                       in->nkeys, sequence, NULL, values, statuses, tables);
+  nay_status all = nay_sst_lookup_get_many(in->lookup, (const void *const *)in->keys, in->lens,
+                                           in->nkeys, sequence, NULL, values, statuses, tables);
   for (size_t i = 0; i < in->nkeys; i++) {
     nay_sst_value v = {.size = sizeof v};
     size_t table = 99;
     nay_status status =
-        nay_lookup_get_at(in->lookup, in->keys[i], in->lens[i], sequence, NULL, &v, &table);
+        nay_sst_lookup_get(in->lookup, in->keys[i], in->lens[i], sequence, NULL, &v, &table);
     if (status != statuses[i] || v.deleted != values[i].deleted) abort();
     if (status != NAY_ENOENT && table != tables[i]) abort();
     if (status == NAY_OK && (v.len != values[i].len || v.sequence != values[i].sequence)) abort();
@@ -83,15 +83,15 @@ static void check_batch(const inputs *in, uint64_t sequence) {
 typedef struct outputs {
   nay_sst_memory *tables[MOST_OUTPUTS];
   size_t n;
-  nay_sst_sink sink; /* of the last */
+  nay_sst_target sink; /* of the last */
 } outputs;
 
-static const nay_sst_sink *next(void *ctx) {
+static const nay_sst_target *next(void *ctx) {
   outputs *o = ctx;
   if (o->n == MOST_OUTPUTS) return NULL;
   if (nay_sst_memory_new(NULL, &o->tables[o->n]) != NAY_OK) abort();
   o->sink.size = sizeof o->sink;
-  if (nay_sst_memory_sink(o->tables[o->n++], &o->sink) != NAY_OK) abort();
+  if (nay_sst_memory_target(o->tables[o->n++], &o->sink) != NAY_OK) abort();
   return &o->sink;
 }
 
@@ -100,11 +100,11 @@ static const nay_sst_sink *next(void *ctx) {
 static nay_status newest_in(const nay_sst *t, const uint8_t *key, size_t len, nay_sst_value *v) {
   nay_sst_iter *it;
   nay_sst_info info = {.size = sizeof info};
-  nay_sst_describe(t, &info);
+  nay_sst_stats(t, &info);
   size_t trailer = info.keys == NAY_SST_KEYS_INTERNAL ? 8 : 0;
   if (nay_sst_iter_new(t, &it) != NAY_OK) abort();
   nay_status status = nay_sst_iter_seek(it, key, len);
-  if (status != NAY_OK && status != NAY_ENOENT) abort(); /* the compaction has read it */
+  if (status != NAY_OK && status != NAY_EEND) abort(); /* the compaction has read it */
   size_t at_len = 0;
   const uint8_t *at = status == NAY_OK ? nay_sst_iter_key(it, &at_len) : NULL;
   bool same = at != NULL && at_len == len + trailer && (len == 0 || memcmp(at, key, len) == 0);
@@ -114,7 +114,7 @@ static nay_status newest_in(const nay_sst *t, const uint8_t *key, size_t len, na
 }
 
 /* The newest version in all tables; of one version in two tables that of the newer table. In
- * untrusted tables the older one may have the newer version, so this is not nay_lookup_get. */
+ * untrusted tables the older one may have the newer version, so this is not nay_sst_lookup_get. */
 static nay_status newest(const inputs *in, size_t i, nay_sst_value *best) {
   nay_status found = NAY_ENOENT;
   for (size_t t = 0; t < in->n; t++) {
@@ -131,11 +131,12 @@ static nay_status newest(const inputs *in, size_t i, nay_sst_value *best) {
   return found == NAY_OK && best->deleted ? NAY_ENOENT : found;
 }
 
-static void check_gets(const inputs *in, const nay_lookup *after) {
+static void check_gets(const inputs *in, const nay_sst_lookup *after) {
   for (size_t i = 0; i < in->nkeys; i++) {
     nay_sst_value v = {.size = sizeof v}, w = {.size = sizeof w};
     nay_status old = newest(in, i, &v);
-    nay_status new = nay_lookup_get(after, in->keys[i], in->lens[i], NULL, &w, NULL);
+    nay_status new =
+        nay_sst_lookup_get(after, in->keys[i], in->lens[i], NAY_SST_NEWEST, NULL, &w, NULL);
     if (old != new || (old == NAY_OK && (v.len != w.len || v.sequence != w.sequence))) abort();
     if (old == NAY_OK && v.len != 0 && memcmp(v.bytes, w.bytes, v.len) != 0) abort();
     nay_sst_value_free(&v);
@@ -144,46 +145,46 @@ static void check_gets(const inputs *in, const nay_lookup *after) {
 }
 
 /* Iterators have the order of a compaction, whatever the tables are. */
-static void check_walks(const nay_lookup *before, const nay_lookup *after, bool backward) {
-  nay_merge *m[2];
+static void check_walks(const nay_sst_lookup *before, const nay_sst_lookup *after, bool backward) {
+  nay_sst_scan *m[2];
   nay_status s[2];
-  if (nay_merge_new(before, NULL, NULL, NULL, &m[0]) != NAY_OK) abort();
-  if (nay_merge_new(after, NULL, NULL, NULL, &m[1]) != NAY_OK) abort();
-  for (int i = 0; i < 2; i++) s[i] = backward ? nay_merge_last(m[i]) : nay_merge_first(m[i]);
+  if (nay_sst_scan_new(before, NULL, NULL, NULL, &m[0]) != NAY_OK) abort();
+  if (nay_sst_scan_new(after, NULL, NULL, NULL, &m[1]) != NAY_OK) abort();
+  for (int i = 0; i < 2; i++) s[i] = backward ? nay_sst_scan_last(m[i]) : nay_sst_scan_first(m[i]);
   while (s[0] == NAY_OK && s[1] == NAY_OK) {
-    nay_sst_version v[2] = {{.size = sizeof v[0]}, {.size = sizeof v[1]}};
+    nay_sst_entry v[2] = {{.size = sizeof v[0]}, {.size = sizeof v[1]}};
     const void *values[2];
     size_t lens[2];
     for (int i = 0; i < 2; i++) {
-      if (nay_merge_version(m[i], &v[i]) != NAY_OK) abort();
-      values[i] = nay_merge_value(m[i], &lens[i]);
+      if (nay_sst_scan_entry(m[i], &v[i]) != NAY_OK) abort();
+      values[i] = nay_sst_scan_value(m[i], &lens[i]);
     }
     if (v[0].len != v[1].len || v[0].sequence != v[1].sequence || lens[0] != lens[1]) abort();
     if (memcmp(v[0].key, v[1].key, v[0].len) != 0) abort();
     if (memcmp(values[0], values[1], lens[0]) != 0) abort();
-    for (int i = 0; i < 2; i++) s[i] = backward ? nay_merge_prev(m[i]) : nay_merge_next(m[i]);
+    for (int i = 0; i < 2; i++) s[i] = backward ? nay_sst_scan_prev(m[i]) : nay_sst_scan_next(m[i]);
   }
-  if (s[0] != NAY_ENOENT || s[1] != NAY_ENOENT) abort();
-  nay_merge_free(m[0]);
-  nay_merge_free(m[1]);
+  if (s[0] != NAY_EEND || s[1] != NAY_EEND) abort();
+  nay_sst_scan_free(m[0]);
+  nay_sst_scan_free(m[1]);
 }
 
 static void check_answers(const inputs *in, const outputs *o) {
   nay_sst *tables[MOST_OUTPUTS];
-  nay_lookup *after;
-  nay_lookup_options merges = {sizeof merges, .merge = in->merge};
+  nay_sst_lookup *after;
+  nay_sst_lookup_options merges = {sizeof merges, .merge = in->merge};
   for (size_t i = 0; i < o->n; i++) {
     size_t len;
     const void *bytes = nay_sst_memory_bytes(o->tables[i], &len);
     if (nay_sst_view(bytes, len, NULL, NULL, NULL, &tables[i]) != NAY_OK) abort();
   }
-  nay_lookup_level level = {
+  nay_sst_lookup_level level = {
       .size = sizeof level, .tables = (const nay_sst *const *)tables, .n = o->n, .disjoint = true};
-  if (nay_lookup_new_levels(&level, 1, &merges, NULL, NULL, &after) != NAY_OK) abort();
+  if (nay_sst_lookup_new(&level, 1, &merges, NULL, NULL, &after) != NAY_OK) abort();
   if (in->merge == NULL) check_gets(in, after);
   if (in->merge != NULL) check_walks(in->lookup, after, false);
   if (in->merge != NULL) check_walks(in->lookup, after, true);
-  nay_lookup_free(after);
+  nay_sst_lookup_free(after);
   for (size_t i = 0; i < o->n; i++) nay_sst_free(tables[i]);
 }
 
@@ -191,7 +192,7 @@ static void check_compaction(const inputs *in, uint8_t flags) {
   static outputs o;
   const uint64_t snapshots[] = {3, 100};
   nay_diag diag = {.what = NULL};
-  nay_sst_outputs to = {.size = sizeof to, .ctx = &o, .next_sink = next};
+  nay_sst_outputs to = {.size = sizeof to, .ctx = &o, .next_target = next};
   nay_sst_write_options write = {
       .size = sizeof write, .filter = NAY_SST_FULL_FILTER, .block_bytes = 64, .no_sync = true};
   nay_sst_compact_options how = {.size = sizeof how,
@@ -234,15 +235,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   }
   add_key(&in, "", 0);
   add_key(&in, "key00000010", 11);
-  nay_lookup_level level = {sizeof level, (const nay_sst *const *)in.tables, in.n, false};
-  nay_lookup_options merges = {sizeof merges, .merge = in.merge};
-  nay_status made = nay_lookup_new_levels(&level, 1, &merges, NULL, NULL, &in.lookup);
+  nay_sst_lookup_level level = {sizeof level, (const nay_sst *const *)in.tables, in.n, false};
+  nay_sst_lookup_options merges = {sizeof merges, .merge = in.merge};
+  nay_status made = nay_sst_lookup_new(&level, 1, &merges, NULL, NULL, &in.lookup);
   if (made == NAY_OK && in.n != 0) {
     check_batch(&in, NAY_SST_MAX_SEQUENCE);
     check_batch(&in, 7);
     check_compaction(&in, data[0]);
   }
-  if (made == NAY_OK) nay_lookup_free(in.lookup);
+  if (made == NAY_OK) nay_sst_lookup_free(in.lookup);
   for (size_t i = 0; i < in.nkeys; i++) free(in.keys[i]);
   for (size_t i = 0; i < in.n; i++) nay_sst_free(in.tables[i]);
   free(bytes[0]);

@@ -8,8 +8,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (size == 0) return 0;
   size_t len = size - 1, nlayouts = 0;
-  while (nay_sst_foreign_name(nlayouts) != NULL) nlayouts++;
-  const char *name = nay_sst_foreign_name(data[0] % nlayouts);
+  while (nay_sst_layout_at(nlayouts) != NULL) nlayouts++;
+  const char *name = nay_sst_layout_at(data[0] % nlayouts);
   uint8_t *p = malloc(len == 0 ? 1 : len); /* exact length: ASan finds a read past it */
   if (p == NULL) return 0;
   memcpy(p, data + 1, len);

@@ -1,7 +1,8 @@
 /*
  * fuzz_key.c - a type, then a text that claims to be a value of it. Parsing reads nothing outside
  * of the text; a key that comes out, spelled again in another way, gives the same key; and floats
- * are what strtod says. From 128 on the first byte says that the text is a key description.
+ * are what strtod says. From 128 on the first byte says that the text is a key description,
+ * ended by a zero byte, which a text follows.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -87,6 +88,38 @@ static void expect_midnight(const char *text, size_t len, const uint8_t *key) {
   CHECK(word_of(midnight) == days * UINT64_C(86400000000));
 }
 
+/* A text by a description: what nay_key_parse says of the text that was transformed before. */
+static void expect_converted(const nay_key_description *d, const char *text, size_t len) {
+  size_t key_len = SIZE_MAX, want_len = SIZE_MAX, start = 0;
+  bool trims = (d->transformations & NAY_KEY_TRIM) != 0;
+  bool lowers = (d->transformations & NAY_KEY_ASCII_LOWER) != 0;
+  nay_diag diag = {.offset = UINT64_MAX};
+  nay_status status = nay_key_convert(d, text, len, &diag, NULL, 0, &key_len);
+  size_t kept = trims ? nay_key_trim(text, len, &start) : len;
+  CHECK(start + kept <= len);
+  char *before = malloc(kept + 1);
+  CHECK(before != NULL);
+  bool notation = d->type == NAY_KEY_HEX || d->type == NAY_KEY_B64;
+  if (kept != 0) memcpy(before, text + start, kept);
+  if (lowers && !notation) nay_key_ascii_lower(before, kept, before);
+  CHECK(nay_key_parse(d->type, before, kept, NULL, NULL, 0, &want_len) == status);
+  CHECK(status == NAY_OK || (diag.what != NULL && diag.offset <= len && key_len == SIZE_MAX));
+  if (status == NAY_OK) {
+    size_t again = 0, inner = 0;
+    char *want = malloc(want_len + 1), *key = malloc(key_len + 1);
+    CHECK(want != NULL && key != NULL);
+    CHECK(nay_key_parse(d->type, before, kept, NULL, (uint8_t *)want, want_len, &want_len) ==
+          NAY_OK);
+    CHECK(nay_key_convert(d, text, len, NULL, (uint8_t *)key, key_len, &again) == NAY_OK);
+    if (notation && trims) want_len = nay_key_trim(want, want_len, &inner);
+    if (notation && lowers) nay_key_ascii_lower(want + inner, want_len, want + inner);
+    CHECK(again == key_len && key_len == want_len && memcmp(key, want + inner, key_len) == 0);
+    free(want);
+    free(key);
+  }
+  free(before);
+}
+
 /* A description is the same as itself; what a filter shows of it is the same too, and canonical. */
 static void expect_description(const uint8_t *data, size_t len) {
   static nay_filter *f;
@@ -105,6 +138,8 @@ static void expect_description(const uint8_t *data, size_t len) {
     strcpy(shown, nay_filter_key(f));
     CHECK(nay_key_description_same(text, shown));
     CHECK(nay_filter_set_key(f, shown) == NAY_OK && strcmp(shown, nay_filter_key(f)) == 0);
+    size_t used = strlen(text) < len ? strlen(text) + 1 : len;
+    expect_converted(&d, (const char *)data + used, len - used);
   }
   free(text);
 }

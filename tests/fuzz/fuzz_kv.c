@@ -37,10 +37,10 @@ static void seal_log(uint8_t *bytes, size_t len) {
 
 /* The entries of a memtable are in order; returns how many. */
 static uint64_t entries(const kv_memtable *m) {
-  nay_merge_source s = {.size = sizeof s};
+  nay_sst_source s = {.size = sizeof s};
   uint64_t n = 0;
   kv_slice last = {NULL, 0}, key;
-  if (nay_memtable_source(m->list, &s) != NAY_OK) abort();
+  if (nay_sst_memtable_source(m->list, &s) != NAY_OK) abort();
   for (nay_status status = s.first(s.state); status == NAY_OK; status = s.next(s.state), n++) {
     key.data = s.key(s.state, &key.len);
     key.len -= 8;

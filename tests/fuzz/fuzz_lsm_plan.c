@@ -21,11 +21,11 @@ static double load_double(const uint8_t *p) {
   return x;
 }
 
-static nay_lsm_params make_params(const uint8_t *p) {
-  nay_lsm_params params = {
+static nay_sst_plan_params make_params(const uint8_t *p) {
+  nay_sst_plan_params params = {
       .size = sizeof params,
       .kind = (nay_kind)(p[0] % 12),
-      .merging = (nay_lsm_merging)(p[2] % 4),
+      .merging = (nay_sst_plan_merging)(p[2] % 4),
       .nkeys = nay__load64le(p + 8) >> (p[4] & 63),
       .ratio = nay__load64le(p + 16) >> (p[5] & 63),
       .nkeys_memtable = nay__load64le(p + 24) >> (p[6] & 63),
@@ -40,7 +40,7 @@ static nay_lsm_params make_params(const uint8_t *p) {
   return params;
 }
 
-static void check_level(const nay_lsm_level *l) {
+static void check_level(const nay_sst_level *l) {
   CHECK(l->nkeys > 0 && l->nruns > 0 && l->nruns <= l->nkeys && l->nkeys_filter > 0);
   CHECK(l->fpr >= 0 && l->fpr <= 1 && l->why != NULL);
   CHECK((l->kind == NAY_AUTO) == (l->nbytes == 0));
@@ -51,13 +51,14 @@ static void check_level(const nay_lsm_level *l) {
   CHECK(plan.fpr == l->fpr && plan.nbytes * l->nfilters == l->nbytes);
 }
 
-static double check_allocation(const nay_lsm_plan *plan, nay_lsm_allocation a, uint64_t nkeys) {
-  nay_lsm_sums sums = {.size = sizeof sums};
-  nay_lsm_level level = {.size = sizeof level};
+static double check_allocation(const nay_sst_plan *plan, nay_sst_plan_allocation a,
+                               uint64_t nkeys) {
+  nay_sst_plan_info sums = {.size = sizeof sums};
+  nay_sst_level level = {.size = sizeof level};
   uint64_t keys = 0, runs = 0, bytes = 0;
   size_t i = 0;
-  CHECK(nay_lsm_plan_sums(plan, a, &sums) == NAY_OK);
-  for (; nay_lsm_plan_level(plan, a, i, &level) == NAY_OK; i++) {
+  CHECK(nay_sst_plan_stats(plan, a, &sums) == NAY_OK);
+  for (; nay_sst_plan_level(plan, a, i, &level) == NAY_OK; i++) {
     check_level(&level);
     keys += level.nkeys;
     runs += level.nruns;
@@ -73,19 +74,19 @@ static double check_allocation(const nay_lsm_plan *plan, nay_lsm_allocation a, u
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (size < LSM_BYTES) return 0;
-  nay_lsm_params params = make_params(data);
+  nay_sst_plan_params params = make_params(data);
   flaky memory = {.fail_at = -1};
   nay_allocator a = flaky_allocator(&memory);
   nay_diag diag = {.what = NULL};
-  nay_lsm_plan *plan = NULL;
-  nay_status status = nay_lsm_plan_new(&params, &a, &diag, &plan);
+  nay_sst_plan *plan = NULL;
+  nay_status status = nay_sst_plan_new(&params, &a, &diag, &plan);
   CHECK(status == NAY_OK || (status == NAY_EINVAL && diag.what != NULL && plan == NULL));
   if (status == NAY_OK) {
-    double uniform = check_allocation(plan, NAY_LSM_UNIFORM, params.nkeys);
-    double monkey = check_allocation(plan, NAY_LSM_MONKEY, params.nkeys);
+    double uniform = check_allocation(plan, NAY_SST_PLAN_UNIFORM, params.nkeys);
+    double monkey = check_allocation(plan, NAY_SST_PLAN_MONKEY, params.nkeys);
     CHECK(monkey <= uniform);
   }
-  nay_lsm_plan_free(plan);
+  nay_sst_plan_free(plan);
   CHECK(memory.objects == 0);
   return 0;
 }

@@ -9,7 +9,7 @@
  * are: every call comes back, user keys ascend, and if neither
  * walk from end to end fails, both have as many entries.
  */
-#include "nay_sst_scan.h"
+#include "nay_sst_iter.h"
 #include "support/sst_seal.h"
 
 static const char *const keys[] = {"", "key00000010", "a", "\xff\xff", "user/1", "b", "key"};
@@ -22,70 +22,70 @@ static int compare(const void *a, size_t a_len, const void *b, size_t b_len) {
 }
 
 /* Reads what it is at; the sum keeps the compiler from leaving it out. */
-static unsigned touch(nay_merge *m, nay_sst_value *pin) {
+static unsigned touch(nay_sst_scan *m, nay_sst_value *pin) {
   size_t len, value_len;
-  const uint8_t *key = nay_merge_key(m, &len), *value = nay_merge_value(m, &value_len);
+  const uint8_t *key = nay_sst_scan_key(m, &len), *value = nay_sst_scan_value(m, &value_len);
   unsigned sum = 0;
   for (size_t i = 0; i < len; i++) sum += key[i];
   for (size_t i = 0; i < value_len; i++) sum += value[i];
-  if (sum % 3 == 0 && nay_merge_pin(m, pin) == NAY_OK) sum += pin->len != value_len;
+  if (sum % 3 == 0 && nay_sst_scan_pin(m, pin) == NAY_OK) sum += pin->len != value_len;
   return sum;
 }
 
 /* From end to end; the number of entries, or SIZE_MAX if it failed. */
-static size_t walk(nay_merge *m, bool backward, bool strict) {
+static size_t walk(nay_sst_scan *m, bool backward, bool strict) {
   nay_buffer last = {NULL, 0, 0};
   nay_allocator a = nay__allocator_default();
   nay_sst_value pin = {.size = sizeof pin};
   size_t n = 0;
-  nay_status status = backward ? nay_merge_last(m) : nay_merge_first(m);
+  nay_status status = backward ? nay_sst_scan_last(m) : nay_sst_scan_first(m);
   for (; status == NAY_OK; n++) {
     size_t len;
-    const uint8_t *key = nay_merge_key(m, &len);
+    const uint8_t *key = nay_sst_scan_key(m, &len);
     int order = n == 0 ? 1 : compare(key, len, last.at, last.len);
     if (n != 0 && backward) order = -order;
     if (order < 0 || (strict && order == 0)) abort();
     last.len = 0;
     if (nay__buffer_append(&last, key, len, &a) != NAY_OK) abort();
     (void)touch(m, &pin);
-    status = backward ? nay_merge_prev(m) : nay_merge_next(m);
+    status = backward ? nay_sst_scan_prev(m) : nay_sst_scan_next(m);
   }
-  if (status != NAY_ENOENT && nay_merge_diag(m)->what == NULL) abort();
+  if (status != NAY_EEND && nay_sst_scan_diag(m)->what == NULL) abort();
   nay_sst_value_free(&pin);
   nay__buffer_free(&last, &a);
-  return status == NAY_ENOENT ? n : SIZE_MAX;
+  return status == NAY_EEND ? n : SIZE_MAX;
 }
 
-static void move(nay_merge *m, uint8_t what) {
+static void move(nay_sst_scan *m, uint8_t what) {
   const char *key = keys[what / 6 % (sizeof keys / sizeof *keys)];
   nay_sst_value pin = {.size = sizeof pin};
   nay_status status;
   switch (what % 6) {
-    case 0: status = nay_merge_first(m); break;
-    case 1: status = nay_merge_last(m); break;
-    case 2: status = nay_merge_next(m); break;
-    case 3: status = nay_merge_prev(m); break;
-    case 4: status = nay_merge_seek(m, key, strlen(key)); break;
-    default: status = nay_merge_seek_for_prev(m, key, strlen(key)); break;
+    case 0: status = nay_sst_scan_first(m); break;
+    case 1: status = nay_sst_scan_last(m); break;
+    case 2: status = nay_sst_scan_next(m); break;
+    case 3: status = nay_sst_scan_prev(m); break;
+    case 4: status = nay_sst_scan_seek(m, key, strlen(key)); break;
+    default: status = nay_sst_scan_seek_for_prev(m, key, strlen(key)); break;
   }
-  if ((status == NAY_OK) != nay_merge_valid(m)) abort();
+  if ((status == NAY_OK) != nay_sst_scan_valid(m)) abort();
   if (status == NAY_OK) (void)touch(m, &pin);
   nay_sst_value_free(&pin);
 }
 
-static void merge(const nay_lookup *l, uint8_t flags, const uint8_t *moves, size_t nmoves) {
-  nay_merge *m;
-  nay_merge_options how = {.size = sizeof how,
-                           .sequence = flags & 4 ? &(uint64_t){5} : NULL,
-                           .lower = flags & 8 ? "key" : NULL,
-                           .lower_len = flags & 8 ? 3 : 0,
-                           .keep_deletions = (flags & 16) != 0,
-                           .all_versions = (flags & 32) != 0};
-  if (nay_merge_new(l, &how, NULL, NULL, &m) != NAY_OK) return;
+static void merge(const nay_sst_lookup *l, uint8_t flags, const uint8_t *moves, size_t nmoves) {
+  nay_sst_scan *m;
+  nay_sst_scan_options how = {.size = sizeof how,
+                              .sequence = flags & 4 ? &(uint64_t){5} : NULL,
+                              .lower = flags & 8 ? "key" : NULL,
+                              .lower_len = flags & 8 ? 3 : 0,
+                              .keep_deletions = (flags & 16) != 0,
+                              .all_versions = (flags & 32) != 0};
+  if (nay_sst_scan_new(l, &how, NULL, NULL, &m) != NAY_OK) return;
   for (size_t i = 0; i < nmoves; i++) move(m, moves[i]);
   size_t n = walk(m, false, !how.all_versions), back = walk(m, true, !how.all_versions);
   if (n != SIZE_MAX && back != SIZE_MAX && n != back) abort();
-  nay_merge_free(m);
+  nay_sst_scan_free(m);
 }
 
 static nay_sst *open_copy(const uint8_t *data, size_t len, const nay_sst_read_options *how,
@@ -117,16 +117,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   uint8_t *bytes[2];
   nay_sst *t[2] = {open_copy(tables, first, &how, &bytes[0]),
                    open_copy(tables + first, left - first, &how, &bytes[1])};
-  nay_lookup *l;
+  nay_sst_lookup *l;
   if (t[0] != NULL && t[1] != NULL) {
-    nay_lookup_options merges = {sizeof merges, .merge = data[1] % 2 == 0 ? append_operands : NULL};
-    nay_lookup_level level = {.size = sizeof level,
-                              .tables = (const nay_sst *const *)t,
-                              .n = 2,
-                              .disjoint = (data[0] & 128) != 0};
-    if (nay_lookup_new_levels(&level, 1, &merges, NULL, NULL, &l) == NAY_OK) {
+    nay_sst_lookup_options merges = {sizeof merges,
+                                     .merge = data[1] % 2 == 0 ? append_operands : NULL};
+    nay_sst_lookup_level level = {.size = sizeof level,
+                                  .tables = (const nay_sst *const *)t,
+                                  .n = 2,
+                                  .disjoint = (data[0] & 128) != 0};
+    if (nay_sst_lookup_new(&level, 1, &merges, NULL, NULL, &l) == NAY_OK) {
       merge(l, data[0], moves, data[1]);
-      nay_lookup_free(l);
+      nay_sst_lookup_free(l);
     }
   }
   for (int i = 0; i < 2; i++) {

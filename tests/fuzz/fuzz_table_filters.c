@@ -7,18 +7,18 @@
 
 static const uint8_t rocksdb_magic[8] = {0xf7, 0xcf, 0xf4, 0x85, 0xb7, 0x41, 0xe2, 0x88};
 
-static void fuzz_key(const nay_table_filters *t, const void *key, size_t len) {
+static void fuzz_key(const nay_sst_filters *t, const void *key, size_t len) {
   bool maybe;
   CHECK(explained_table(t, key, len, &maybe) == NULL);
 }
 
-static void fuzz_filters(const nay_table_filters *t, size_t len) {
-  nay_table_filters_info info = {.size = sizeof info};
-  nay_table_filters_entry f = {.size = sizeof f};
+static void fuzz_filters(const nay_sst_filters *t, size_t len) {
+  nay_sst_filters_info info = {.size = sizeof info};
+  nay_sst_filters_entry f = {.size = sizeof f};
   uint64_t bytes = 0, n = 0;
-  nay_table_filters_describe(t, &info);
+  nay_sst_filters_stats(t, &info);
   CHECK(strlen(info.checksum) < 8);
-  for (; nay_table_filters_at(t, n, &f) == NAY_OK; n++) {
+  for (; nay_sst_filters_at(t, n, &f) == NAY_OK; n++) {
     CHECK(f.offset <= len && f.len <= len - f.offset);
     uint8_t sum = 0;
     for (size_t i = 0; i < f.len && n < 64; i++) sum ^= ((const uint8_t *)f.bytes)[i];
@@ -41,8 +41,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   flaky memory = {.fail_at = -1};
   nay_allocator allocator = flaky_allocator(&memory);
   nay_diag diag = {.what = NULL};
-  nay_table_filters *t = NULL;
-  nay_status status = nay_table_filters_open(p, len, NULL, &allocator, &diag, &t);
+  nay_sst_filters *t = NULL;
+  nay_status status = nay_sst_filters_open(p, len, NULL, &allocator, &diag, &t);
   CHECK((status == NAY_OK) == (t != NULL) && (status == NAY_OK || diag.what != NULL));
   /* a part of an index takes 56 bytes, and may be told in three: no more than that */
   CHECK(memory.peak <= 64 * len + 262144);
@@ -52,7 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     fuzz_key(t, "", 0);
     fuzz_key(t, "\xff\xff\xff\xff\xff\xff\xff\xff\xff", 9);
   }
-  nay_table_filters_free(t);
+  nay_sst_filters_free(t);
   CHECK(memory.objects == 0 && memory.faults == 0);
   free(p);
   return 0;

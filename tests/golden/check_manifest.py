@@ -16,7 +16,7 @@ ROW = re.compile(r"^\| `([^`]+)` \| `([0-9a-f]{64})` \|$", re.M)
 
 def actual():
     directories = [d for d in HERE.iterdir() if d.is_dir() and d.name not in OWN and d.name != "__pycache__"]
-    paths = [p for directory in directories for p in directory.iterdir()] + [HERE / "seed_layouts.txt"]
+    paths = [p for directory in directories for p in directory.rglob("*") if p.is_file()] + [HERE / "seed_layouts.txt"]
     return {str(p.relative_to(HERE)): hashlib.sha256(p.read_bytes()).hexdigest() for p in sorted(paths)}
 
 

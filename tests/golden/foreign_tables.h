@@ -4,7 +4,7 @@
 
 #include <nay_codecs.h>
 #include "golden/foreign_vectors.h"
-#include "nay_sst_foreign.h"
+#include "nay_sst.h"
 
 /* A row of vectors.txt that describes a table. */
 typedef struct foreign_table {

@@ -43,6 +43,61 @@ static inline size_t foreign_short(uint64_t i, uint8_t *out) {
   return len;
 }
 
+/* ---- integers, as little-endian bytes ---- */
+
+static inline size_t foreign_store(uint64_t x, size_t len, uint8_t *out) {
+  for (size_t j = 0; j < len; j++) out[j] = (uint8_t)(x >> 8 * j);
+  return len;
+}
+
+static inline size_t foreign_i64le(uint64_t i, uint8_t *out) { return foreign_store(i, 8, out); }
+static inline size_t foreign_i32le(uint64_t i, uint8_t *out) { return foreign_store(i, 4, out); }
+static inline size_t foreign_neg64le(uint64_t i, uint8_t *out) {
+  return foreign_store(~i, 8, out); /* -(i + 1) */
+}
+static inline size_t foreign_mul64le(uint64_t i, uint8_t *out) {
+  return foreign_store(i * 1000003 - 500000000, 8, out);
+}
+static inline size_t foreign_sm64le(uint64_t i, uint8_t *out) {
+  return foreign_store(foreign_mix(i), 8, out);
+}
+
+/* U+043A U+043B U+044E U+0447 "-" i U+20AC, in UTF-8. */
+static inline size_t foreign_utf8(uint64_t i, uint8_t *out) {
+  return (size_t)snprintf((char *)out, GOLDEN_KEY_MAX,
+                          "\xd0\xba\xd0\xbb\xd1\x8e\xd1\x87-%llu\xe2\x82\xac",
+                          (unsigned long long)i);
+}
+
+/* The set str in UTF-16. */
+static inline size_t foreign_str16(uint64_t i, uint8_t *out) {
+  uint8_t text[32];
+  size_t len = golden_str(i, text);
+  for (size_t j = 0; j < len; j++) {
+    out[2 * j] = text[j];
+    out[2 * j + 1] = 0;
+  }
+  return 2 * len;
+}
+
+static inline golden_key foreign_engine_keys(const char *name) {
+  static const struct {
+    const char *name;
+    golden_key make;
+  } sets[] = {{"i64le", foreign_i64le},     {"i32le", foreign_i32le},
+              {"neg64le", foreign_neg64le}, {"mul64le", foreign_mul64le},
+              {"sm64le", foreign_sm64le},   {"utf8", foreign_utf8},
+              {"str16", foreign_str16},     {"str", golden_str},
+              {"abs", golden_abs},          {"varlen", golden_varlen},
+              {"key8", foreign_key8},       {"bin", foreign_bin},
+              {"short", foreign_short},     {"emptyfirst", foreign_emptyfirst}};
+  for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++) {
+    if (strcmp(sets[i].name, name) == 0) return sets[i].make;
+  }
+  fail_msg("no key generator %s", name);
+  return NULL;
+}
+
 static inline golden_key foreign_keys(const char *name) {
   if (strcmp(name, "key8") == 0) return foreign_key8;
   if (strcmp(name, "bin") == 0) return foreign_bin;

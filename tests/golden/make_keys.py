@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Typed keys in plain Python, as doc/keys.md has them: the model, and the vectors made from it.
 
-    make_keys.py                   writes keys/keys.txt beside this script
+    make_keys.py                   writes keys/keys.txt and keys/descriptions.txt beside this script
     make_keys.py --check           compares with what is there, and prints TAP
     make_keys.py --library libnay.so [COUNT [SEED]]
                                    compares the library with the model on COUNT random texts of each type
@@ -239,6 +239,48 @@ def vectors():
             yield f"{name}\t{text}\t{'error' if key is None else key.hex()}"
 
 
+# ---- descriptions: transformations before the type ----
+
+SPACE = " \t\n\v\f\r"
+LOWER = {c: c + 32 for c in range(ord("A"), ord("Z") + 1)}
+
+
+def described(description, text):
+    """The key of a text by a description; a notation is decoded first."""
+    name, *transformations = description.split(",")
+    if "trim" in transformations:
+        text = text.strip(SPACE)
+    key = MODEL[name](text)
+    if name in ("text", "hex", "b64") and key is not None:
+        key = key.strip(SPACE.encode()) if "trim" in transformations else key
+        key = key.decode("latin-1").translate(LOWER).encode("latin-1") if "ascii-lower" in transformations else key
+    return key
+
+
+DESCRIBED = {
+    "text": ["", " ", "a", " a", "a ", " \t\n\v\f\ra b\r\n", "A", "aZ", " ÄÖ@[`{ ", "\u00a0A\u00a0", "\x00 A \x00", "É\u0130", "\x1fA\x0e"],
+    "int": ["7", " 7", "0X7\r", "\t-0xAB ", "", "  ", "7 7", "7\u00a0"],
+    "float": [" 1E3 ", "NaN", " -INF\n", "1 .5"],
+    "bool": [" TRUE", "T ", "tr ue"],
+    "date": [" 2024-02-29\r\n", "2023-02-29 "],
+    "timestamp": ["  2024-02-29T12:34:56.789Z ", "2024-02-29 12:34", " 2024-02-29t12:34z"],
+    "uuid": [" {123E4567-E89B-12D3-A456-426614174000} ", "urn:UUID:123e4567e89b12d3a456426614174000"],
+    "numeric": [" -1.50 ", "NAN", "+Infinity"],
+    "hex": ["", " 41 ", "2041\n", "0x20420920", "20", "0920", "4 1", "C1"],
+    "b64": ["QUI=", " IEFCIA==\n", "IA==", "Q U", "w4k="],
+}
+
+
+def description_vectors():
+    yield "# Key descriptions: description, text and key, both in hexadecimal, or `error`; separated by tabs. doc/keys.md is"
+    yield "# the specification."
+    for name in TYPES:
+        for transformations in "trim", "ascii-lower", "trim,ascii-lower":
+            for text in DESCRIBED[name]:
+                key = described(f"{name},{transformations}", text)
+                yield f"{name},{transformations}\t{text.encode().hex()}\t{'error' if key is None else key.hex()}"
+
+
 # ---- the library against the model, at random ----
 
 def spell_decimal(rng):
@@ -346,13 +388,20 @@ def main():
     if arguments[:1] == ["--library"]:
         count, seed = (int(a) for a in (arguments[2:] + ["20000", "1"][len(arguments) - 2:]))
         return compare(arguments[1], count, seed)
-    text = "\n".join(vectors()) + "\n"
+    files = {"keys/keys.txt": vectors, "keys/descriptions.txt": description_vectors}
+    failed = 0
+    for number, (name, make) in enumerate(files.items(), 1):
+        text = "\n".join(make()) + "\n"
+        if arguments != ["--check"]:
+            (HERE / name).write_text(text)
+            continue
+        same = (HERE / name).read_text() == text
+        failed += not same
+        count = sum(bool(line) and line[0] != "#" for line in text.split("\n"))
+        print(f"{'' if same else 'not '}ok {number} - {name} is what the model makes, {count} vectors")
     if arguments == ["--check"]:
-        same = (HERE / "keys/keys.txt").read_text() == text
-        print(f"{'' if same else 'not '}ok 1 - keys/keys.txt is what the model makes, {text.count(chr(10)) - 1} vectors\n1..1")
-        return 0 if same else 1
-    (HERE / "keys/keys.txt").write_text(text)
-    return 0
+        print(f"1..{len(files)}")
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

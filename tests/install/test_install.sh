@@ -29,7 +29,7 @@ ok "install below DESTDIR" env DESTDIR="$stage" cmake --install "$build" --prefi
 root=$stage$prefix
 
 only_public_headers() { # those of include/, and of plug-ins that this machine can build
-  diff <(cd "$source_dir" && ls include sst/include | grep '\.h$' | sort) <(ls "$root/include" | grep -vxFf <(cd "$source_dir/plugins" && ls -- */*.h | xargs -n 1 basename))
+  diff <(cd "$source_dir" && ls include sst/include bindings/cpp | grep -E '\.(h|hpp)$' | sort) <(ls "$root/include" | grep -vxFf <(cd "$source_dir/plugins" && ls -- */*.h | xargs -n 1 basename))
 }
 ok "the installed headers are the public ones" only_public_headers
 soname=libnay.so.$(sed -nE '/^NAY_/{s/^NAY_([0-9.]+) .*/\1/p;q}' "$source_dir/src/libnay.map") # its first node
@@ -78,6 +78,12 @@ by_pkg_config() { # shellcheck disable=SC2046
     same_output env LD_LIBRARY_PATH="$root/lib" "$scratch/by_pkg"
 }
 ok "pkg-config: a program builds and runs" by_pkg_config
+by_pkg_config_cpp() { # shellcheck disable=SC2046
+  sed -n '/^```cpp$/,/^```$/p;/^```$/q' "$source_dir/bindings/cpp/README.md" | grep -v '^```' >"$scratch/first.cc" &&
+    g++ -std=c++17 "$scratch/first.cc" -o "$scratch/first_cpp" $(pkg --cflags --libs nay) &&
+    [ "$(LD_LIBRARY_PATH=$root/lib "$scratch/first_cpp")" = "1 0" ]
+}
+ok "pkg-config: a program of nay.hpp builds and runs" by_pkg_config_cpp
 ok "pkg-config: the version is the header's" pkg --exact-version="$version" nay
 
 by_pkg_config_sst() { # the library of tables, which brings libnay along
@@ -124,6 +130,12 @@ find_package() { # ON or OFF: shared or static
 }
 ok "find_package(nay), shared" find_package ON
 ok "find_package(nay), static" find_package OFF
+find_package_cpp() {
+  local dir=$scratch/find_cpp
+  cmake -S "$here/find_package" -B "$dir" -G Ninja -DCMAKE_PREFIX_PATH="$root" -DNAY_WANTED="${version%.*}" \
+    -DNAY_CPP="$scratch/first.cc" && cmake --build "$dir" --target first && [ "$("$dir/first")" = "1 0" ]
+}
+ok "find_package(nay), nay::cpp" find_package_cpp
 find_package_sst() {
   local dir=$scratch/find_sst
   cmake -S "$here/find_package" -B "$dir" -G Ninja -DCMAKE_PREFIX_PATH="$root" -DBUILD_SHARED_LIBS=OFF \

@@ -104,17 +104,18 @@ static inline void model_check_scan(const model *m, kv *db, uint64_t at) {
   }
   qsort(all, n, sizeof all[0], model_order);
   nay_status status = iter_new(db, at, NULL, NULL, &it);
-  for (size_t i = 0; i < n; i++, status = nay_merge_next(it.merge)) {
+  for (size_t i = 0; i < n; i++, status = nay_sst_scan_next(it.merge)) {
     if (status != NAY_OK) fail_msg("scan ends after %zu of %zu: %s", i, n, nay_status_name(status));
     size_t len, value_len;
-    const void *key = nay_merge_key(it.merge, &len), *value = nay_merge_value(it.merge, &value_len);
+    const void *key = nay_sst_scan_key(it.merge, &len),
+               *value = nay_sst_scan_value(it.merge, &value_len);
     if (len != all[i].len || memcmp(key, all[i].key, len) != 0)
       fail_msg("scan: key %zu is %.*s, not %s", i, (int)len, (const char *)key, all[i].key);
     if (value_len != all[i].value_len || memcmp(value, all[i].value, value_len) != 0)
       fail_msg("scan: value of %s is %.9s, not %.9s", all[i].key, (const char *)value,
                all[i].value);
   }
-  assert_status(status, NAY_ENOENT);
+  assert_status(status, NAY_EEND);
   kv_iter_free(&it);
 }
 

@@ -60,12 +60,12 @@ static void an_iterator_sees_no_later_put(void **state) {
   assert_ok(put(db, "d", 1, "4", 1));
   assert_ok(kv_settle(db, NULL)); /* its tables are gone, its files are not */
   size_t len;
-  assert_memory_equal(nay_merge_key(it.merge, &len), "a", 1);
-  assert_ok(nay_merge_next(it.merge));
-  assert_memory_equal(nay_merge_key(it.merge, &len), "c", 1);
-  assert_status(nay_merge_next(it.merge), NAY_ENOENT);
+  assert_memory_equal(nay_sst_scan_key(it.merge, &len), "a", 1);
+  assert_ok(nay_sst_scan_next(it.merge));
+  assert_memory_equal(nay_sst_scan_key(it.merge, &len), "c", 1);
+  assert_status(nay_sst_scan_next(it.merge), NAY_EEND);
   kv_iter_free(&it);
-  assert_status(iter_new(db, 0, "c", "d", &it), NAY_ENOENT);
+  assert_status(iter_new(db, 0, "c", "d", &it), NAY_EEND);
   kv_iter_free(&it);
   kv_close(db);
   directory_remove(&dir);
@@ -137,24 +137,24 @@ static void iterators_go_both_ways(void **state) {
   kv_iter it;
   size_t len;
   assert_ok(iter_new(db, 0, "k010", "k290", &it));
-  nay_status status = nay_merge_last(it.merge);
-  for (unsigned i = 290; i-- > 10; status = nay_merge_prev(it.merge)) {
+  nay_status status = nay_sst_scan_last(it.merge);
+  for (unsigned i = 290; i-- > 10; status = nay_sst_scan_prev(it.merge)) {
     assert_ok(status);
     char want[8];
     snprintf(want, sizeof want, "k%03u", i);
-    assert_memory_equal(nay_merge_key(it.merge, &len), want, 4);
+    assert_memory_equal(nay_sst_scan_key(it.merge, &len), want, 4);
     assert_int_equal(len, 4);
   }
-  assert_status(status, NAY_ENOENT);
-  assert_ok(nay_merge_seek(it.merge, "k0995", 5));
-  assert_memory_equal(nay_merge_key(it.merge, &len), "k100", 4);
-  assert_ok(nay_merge_prev(it.merge));
-  assert_ok(nay_merge_prev(it.merge));
-  assert_memory_equal(nay_merge_key(it.merge, &len), "k098", 4);
-  assert_ok(nay_merge_next(it.merge));
-  assert_memory_equal(nay_merge_key(it.merge, &len), "k099", 4);
-  assert_ok(nay_merge_seek_for_prev(it.merge, "k2005", 5));
-  assert_memory_equal(nay_merge_key(it.merge, &len), "k200", 4);
+  assert_status(status, NAY_EEND);
+  assert_ok(nay_sst_scan_seek(it.merge, "k0995", 5));
+  assert_memory_equal(nay_sst_scan_key(it.merge, &len), "k100", 4);
+  assert_ok(nay_sst_scan_prev(it.merge));
+  assert_ok(nay_sst_scan_prev(it.merge));
+  assert_memory_equal(nay_sst_scan_key(it.merge, &len), "k098", 4);
+  assert_ok(nay_sst_scan_next(it.merge));
+  assert_memory_equal(nay_sst_scan_key(it.merge, &len), "k099", 4);
+  assert_ok(nay_sst_scan_seek_for_prev(it.merge, "k2005", 5));
+  assert_memory_equal(nay_sst_scan_key(it.merge, &len), "k200", 4);
   kv_iter_free(&it);
   kv_close(db);
   directory_remove(&dir);

@@ -101,12 +101,13 @@ static void *scan_rounds(void *ctx) {
     unsigned rounds[WRITERS][KEYS] = {{0}};
     kv_iter it;
     nay_status status = iter_new(w->s->db, 0, NULL, NULL, &it);
-    for (; status == NAY_OK; status = nay_merge_next(it.merge)) {
+    for (; status == NAY_OK; status = nay_sst_scan_next(it.merge)) {
       size_t len;
-      const char *key = nay_merge_key(it.merge, &len), *value = nay_merge_value(it.merge, &len);
+      const char *key = nay_sst_scan_key(it.merge, &len),
+                 *value = nay_sst_scan_value(it.merge, &len);
       rounds[key[0] - '0'][strtoul(key + 2, NULL, 10)] = (unsigned)strtoul(value, NULL, 10);
     }
-    assert_status(status, NAY_ENOENT);
+    assert_status(status, NAY_EEND);
     kv_iter_free(&it);
     for (unsigned writer = 0; writer < WRITERS; writer++) check_rounds(rounds[writer]);
     kv_stats stats;

@@ -105,7 +105,7 @@ def _(client):
     for name in ("bytes", "hex", "b64"):
         refuses(client, "ERR KEYTYPE: bytes, hex and b64 are notations of text", "NAY.RESERVE", "n", 0.01, 100,
                 "KEYTYPE", name)
-    for bad in ("itn", "", "int,trim", "int,", "INT", "a" * 64, b"int\0x"):
+    for bad in ("itn", "", "int,soundex", "int,", "INT", "a" * 64, b"int\0x"):
         refuses(client, "ERR KEYTYPE is one of", "NAY.RESERVE", "n", 0.01, 100, "KEYTYPE", bad)
     refuses(client, "ERR an option has no value", "NAY.RESERVE", "n", 0.01, 100, "KEYTYPE")
     refuses(client, "ERR an option is given twice", "NAY.RESERVE", "n", 0.01, 100, "KEYTYPE", "int", "KEYTYPE", "int")

@@ -19,7 +19,7 @@
 #define MOST_FILTERS 4096
 
 typedef struct tree_case {
-  nay_lsm_merging merging;
+  nay_sst_plan_merging merging;
   nay_kind kind;
   double bits_per_key;
   uint64_t nkeys_table;
@@ -40,7 +40,7 @@ typedef struct tree {
 } tree;
 
 /* Adds the tables of one run, which share its keys evenly. */
-static void add_run(tree *t, const nay_lsm_level *l, uint64_t nkeys, uint64_t ntables) {
+static void add_run(tree *t, const nay_sst_level *l, uint64_t nkeys, uint64_t ntables) {
   for (uint64_t i = 0; i < ntables; i++) {
     assert_true(t->ntables < MOST_FILTERS);
     table *here = &t->tables[t->ntables++];
@@ -59,11 +59,11 @@ static void add_run(tree *t, const nay_lsm_level *l, uint64_t nkeys, uint64_t nt
   t->nruns++;
 }
 
-static void build(const nay_lsm_plan *plan, nay_lsm_allocation a, tree *t) {
-  nay_lsm_level l = {.size = sizeof l};
+static void build(const nay_sst_plan *plan, nay_sst_plan_allocation a, tree *t) {
+  nay_sst_level l = {.size = sizeof l};
   t->ntables = t->nruns = 0;
   t->nkeys = t->nbytes = 0;
-  for (size_t i = 0; nay_lsm_plan_level(plan, a, i, &l) == NAY_OK; i++) {
+  for (size_t i = 0; nay_sst_plan_level(plan, a, i, &l) == NAY_OK; i++) {
     uint64_t each = (l.nkeys + l.nruns - 1) / l.nruns;
     uint64_t ntables = (each + l.nkeys_filter - 1) / l.nkeys_filter;
     for (uint64_t run = 0; run < l.nruns; run++) {
@@ -124,8 +124,8 @@ static void assert_within(double measured, double planned, const char *what) {
 static void reads_are_those_of_the_plan(void **state) {
   static const char *const names[] = {"uniform, absent", "Monkey, absent"};
   const tree_case *c = *state;
-  nay_lsm_params p = {sizeof p, .nkeys = 200000, .ratio = 4, .nkeys_memtable = 2000};
-  nay_lsm_plan *plan;
+  nay_sst_plan_params p = {sizeof p, .nkeys = 200000, .ratio = 4, .nkeys_memtable = 2000};
+  nay_sst_plan *plan;
   tree *t = malloc(sizeof *t);
   assert_non_null(t);
   p.merging = c->merging;
@@ -133,11 +133,11 @@ static void reads_are_those_of_the_plan(void **state) {
   p.bits_per_key = c->bits_per_key;
   p.nkeys_table = c->nkeys_table;
   p.nruns_level0 = c->nruns_level0;
-  assert_ok(nay_lsm_plan_new(&p, NULL, NULL, &plan));
+  assert_ok(nay_sst_plan_new(&p, NULL, NULL, &plan));
   for (int a = 0; a < 2; a++) {
-    nay_lsm_sums sums = {.size = sizeof sums};
-    assert_ok(nay_lsm_plan_sums(plan, (nay_lsm_allocation)a, &sums));
-    build(plan, (nay_lsm_allocation)a, t);
+    nay_sst_plan_info sums = {.size = sizeof sums};
+    assert_ok(nay_sst_plan_stats(plan, (nay_sst_plan_allocation)a, &sums));
+    build(plan, (nay_sst_plan_allocation)a, t);
     assert_int_equal(t->nkeys, p.nkeys);
     assert_int_equal(t->nruns, sums.nruns);
     assert_in_range(t->nbytes, sums.nbytes - sums.nbytes / 500, sums.nbytes);
@@ -147,25 +147,25 @@ static void reads_are_those_of_the_plan(void **state) {
     if (planned > EXPECTED / 2) assert_within(waste, planned, "         present");
     for (size_t i = 0; i < t->ntables; i++) nay_filter_free(t->tables[i].filter);
   }
-  nay_lsm_plan_free(plan);
+  nay_sst_plan_free(plan);
   free(t);
 }
 
 static const tree_case cases[] = {
-    {NAY_LSM_LEVELED, NAY_AUTO, 6, 0, 0},
-    {NAY_LSM_LEVELED, NAY_AUTO, 1, 0, 4},
-    {NAY_LSM_LEVELED, NAY_BLOOM, 8, 0, 0},
-    {NAY_LSM_LEVELED, NAY_BLOOM, 1, 5000, 0},
-    {NAY_LSM_LEVELED, NAY_BLOCKED, 7, 5000, 4},
-    {NAY_LSM_LEVELED, NAY_FUSE, 7, 0, 0},
-    {NAY_LSM_TIERED, NAY_AUTO, 6, 0, 0},
-    {NAY_LSM_TIERED, NAY_AUTO, 1, 5000, 0},
-    {NAY_LSM_TIERED, NAY_BLOOM, 8, 0, 0},
-    {NAY_LSM_TIERED, NAY_BLOCKED, 5, 0, 0},
-    {NAY_LSM_TIERED, NAY_XOR, 8, 0, 0},
-    {NAY_LSM_LAZY_LEVELED, NAY_AUTO, 6, 0, 0},
-    {NAY_LSM_LAZY_LEVELED, NAY_BLOOM, 3, 5000, 0},
-    {NAY_LSM_LAZY_LEVELED, NAY_RIBBON, 4, 0, 0},
+    {NAY_SST_PLAN_LEVELED, NAY_AUTO, 6, 0, 0},
+    {NAY_SST_PLAN_LEVELED, NAY_AUTO, 1, 0, 4},
+    {NAY_SST_PLAN_LEVELED, NAY_BLOOM, 8, 0, 0},
+    {NAY_SST_PLAN_LEVELED, NAY_BLOOM, 1, 5000, 0},
+    {NAY_SST_PLAN_LEVELED, NAY_BLOCKED, 7, 5000, 4},
+    {NAY_SST_PLAN_LEVELED, NAY_FUSE, 7, 0, 0},
+    {NAY_SST_PLAN_TIERED, NAY_AUTO, 6, 0, 0},
+    {NAY_SST_PLAN_TIERED, NAY_AUTO, 1, 5000, 0},
+    {NAY_SST_PLAN_TIERED, NAY_BLOOM, 8, 0, 0},
+    {NAY_SST_PLAN_TIERED, NAY_BLOCKED, 5, 0, 0},
+    {NAY_SST_PLAN_TIERED, NAY_XOR, 8, 0, 0},
+    {NAY_SST_PLAN_LAZY_LEVELED, NAY_AUTO, 6, 0, 0},
+    {NAY_SST_PLAN_LAZY_LEVELED, NAY_BLOOM, 3, 5000, 0},
+    {NAY_SST_PLAN_LAZY_LEVELED, NAY_RIBBON, 4, 0, 0},
 };
 #define NCASES (sizeof cases / sizeof cases[0])
 

@@ -139,7 +139,7 @@ typedef struct explained_probes {
   bool maybe; /* of one of them at least */
 } explained_probes;
 
-static inline nay_status explained_probe(void *ctx, const nay_table_explain_step *step) {
+static inline nay_status explained_probe(void *ctx, const nay_sst_filters_step *step) {
   explained_probes *p = ctx;
   nay_explanation why = {.size = sizeof why};
   p->n++;
@@ -153,12 +153,11 @@ static inline nay_status explained_probe(void *ctx, const nay_table_explain_step
 }
 
 /* explained_table: the same for a key of a table; *maybe is the answer. */
-static inline const char *explained_table(const nay_table_filters *t, const void *key, size_t len,
+static inline const char *explained_table(const nay_sst_filters *t, const void *key, size_t len,
                                           bool *maybe) {
   explained_probes p = {NULL, 0, false};
-  if (nay_table_filters_explain(t, key, len, explained_probe, &p, maybe) != NAY_OK) return "fails";
-  if (*maybe != nay_table_filters_may_contain(t, key, len))
-    return "another answer than the probe's";
+  if (nay_sst_filters_explain(t, key, len, explained_probe, &p, maybe) != NAY_OK) return "fails";
+  if (*maybe != nay_sst_filters_may_contain(t, key, len)) return "another answer than the probe's";
   if (p.n != 0 && p.maybe != *maybe) return "another answer than the filters'";
   return p.wrong;
 }

@@ -9,7 +9,7 @@
 #include "base/crc32.h"
 #include "block/crc32c.h"
 #include "nay_sst_filters.h"
-#include "nay_sst_foreign.h"
+#include "nay_sst_iter.h"
 #include "support/exercise.h"
 #include "support/sst_seal.h"
 
@@ -74,16 +74,17 @@ static inline void exercise_entries(const nay_sst *t) {
     size_t len, value_len;
     const void *key = nay_sst_iter_key(it, &len);
     const uint8_t *bytes = nay_sst_iter_value(it, &value_len);
-    nay_sst_version v = {.size = sizeof v};
+    nay_sst_entry v = {.size = sizeof v};
     CHECK(nay_sst_key_split(key, len, &v) == NAY_OK);
     uint8_t sum = 0;
     for (size_t i = 0; i < value_len; i++) sum ^= bytes[i];
     (void)nay_sst_iter_term(it);
     if (n >= 64 || sum == 77) continue;
-    nay_status got = nay_sst_get_at(t, v.key, v.len, v.sequence, NULL, &value);
-    CHECK(got == NAY_ENOMEM || (got == NAY_OK && value.sequence == v.sequence));
+    nay_status got = nay_sst_get(t, v.key, v.len, v.sequence, NULL, &value);
+    CHECK(got == NAY_ENOMEM || (got == (v.deleted ? NAY_ENOENT : NAY_OK) &&
+                                value.deleted == v.deleted && value.sequence == v.sequence));
   }
-  CHECK(status == NAY_OK || status == NAY_ENOENT || nay_sst_iter_diag(it)->what != NULL);
+  CHECK(status == NAY_OK || status == NAY_EEND || nay_sst_iter_diag(it)->what != NULL);
   for (status = nay_sst_iter_last(it); status == NAY_OK && n > 0; n--)
     status = nay_sst_iter_prev(it);
   (void)nay_sst_iter_seek(it, "key00000007", 11);
@@ -97,13 +98,13 @@ static inline void exercise_foreign_table(const nay_sst *t, bool filters) {
   nay_sst_value value = {.size = sizeof value};
   uint64_t nentries, ndenied;
   nay_diag diag = {.what = NULL};
-  nay_sst_describe(t, &info);
+  nay_sst_stats(t, &info);
   CHECK(nay_sst_foreign_describe(t, &foreign) == NAY_OK && foreign.layout != NULL);
-  for (size_t i = 0; nay_sst_foreign_caveat(t, i) != NULL; i++) CHECK(i < 10);
-  nay_status status = nay_sst_foreign_verify(t, &diag, &nentries, &ndenied);
+  for (size_t i = 0; nay_sst_caveat(t, i) != NULL; i++) CHECK(i < 10);
+  nay_status status = nay_sst_verify(t, &diag, &nentries, &ndenied);
   CHECK(status == NAY_OK ? ndenied <= nentries : diag.what != NULL);
-  (void)nay_sst_get(t, "key00000007", 11, &diag, &value);
-  (void)nay_sst_get(t, "", 0, &diag, &value);
+  (void)nay_sst_get(t, "key00000007", 11, NAY_SST_NEWEST, &diag, &value);
+  (void)nay_sst_get(t, "", 0, NAY_SST_NEWEST, &diag, &value);
   (void)nay_sst_may_contain(t, "zzz", 3);
   nay_sst_value_free(&value);
   if (!filters) exercise_entries(t);
@@ -111,20 +112,20 @@ static inline void exercise_foreign_table(const nay_sst *t, bool filters) {
 
 static inline void exercise_foreign_filters(const uint8_t *bytes, size_t len, const char *name,
                                             const nay_sst_read_options *how) {
-  nay_table_filters_options o = {sizeof o, .codecs = how->codecs, .ncodecs = how->ncodecs};
-  nay_table_filters *t = NULL;
+  nay_sst_filters_options o = {sizeof o, .codecs = how->codecs, .ncodecs = how->ncodecs};
+  nay_sst_filters *t = NULL;
   nay_diag diag = {.what = NULL};
-  nay_status status = nay_table_filters_open_as(bytes, len, name, &o, NULL, &diag, &t);
+  nay_status status = nay_sst_filters_open_as(bytes, len, name, &o, NULL, &diag, &t);
   CHECK((status == NAY_OK) == (t != NULL) && (status == NAY_OK || diag.what != NULL));
   if (t == NULL) return;
-  nay_table_filters_info info = {.size = sizeof info};
-  nay_table_filters_entry f = {.size = sizeof f};
-  nay_table_filters_describe(t, &info);
-  for (uint64_t i = 0; nay_table_filters_at(t, i, &f) == NAY_OK; i++) CHECK(f.offset <= len);
-  (void)nay_table_filters_may_contain(t, "key00000007", 11);
-  (void)nay_table_filters_may_contain(t, "", 0);
-  for (size_t i = 0; nay_table_filters_caveat(t, i) != NULL; i++) CHECK(i < 10);
-  nay_table_filters_free(t);
+  nay_sst_filters_info info = {.size = sizeof info};
+  nay_sst_filters_entry f = {.size = sizeof f};
+  nay_sst_filters_stats(t, &info);
+  for (uint64_t i = 0; nay_sst_filters_at(t, i, &f) == NAY_OK; i++) CHECK(f.offset <= len);
+  (void)nay_sst_filters_may_contain(t, "key00000007", 11);
+  (void)nay_sst_filters_may_contain(t, "", 0);
+  for (size_t i = 0; nay_sst_filters_caveat(t, i) != NULL; i++) CHECK(i < 10);
+  nay_sst_filters_free(t);
 }
 
 /* exercise_foreign: whether the table opened. Memory is bounded by the bytes of the file, and all

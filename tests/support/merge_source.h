@@ -3,12 +3,12 @@
 #ifndef NAY_TEST_MERGE_SOURCE_H
 #define NAY_TEST_MERGE_SOURCE_H
 
-#include <nay_sst_scan.h>
+#include <nay_sst_iter.h>
 
 /* MERGE_SOURCE: further fields may follow, such as .stable = true. */
 #define MERGE_SOURCE(verbs, ...)                                                        \
   {                                                                                     \
-    .size = sizeof(nay_merge_source), .first = verbs##_first, .last = verbs##_last,     \
+    .size = sizeof(nay_sst_source), .first = verbs##_first, .last = verbs##_last,       \
     .seek = verbs##_seek, .seek_for_prev = verbs##_seek_for_prev, .next = verbs##_next, \
     .prev = verbs##_prev, .key = verbs##_key, .value = verbs##_value, __VA_ARGS__       \
   }

@@ -31,7 +31,7 @@ typedef struct store_entry {
 typedef struct shape {
   const char *name;
   const nay_sst_comparator *order;
-  nay_sst_filter filter;
+  nay_sst_filter_layout filter;
   uint32_t block_bytes, flags;
   size_t cache_bytes;
 } shape;
@@ -50,7 +50,7 @@ typedef struct store {
   size_t nsnapshots;
   level levels[LEVELS];
   nay_sst_cache *cache;
-  nay_lookup *lookup;
+  nay_sst_lookup *lookup;
   memtable mem;
   unsigned noperands, nmany; /* how often the operator was called; combined values in batches */
 } store;
@@ -71,11 +71,11 @@ static inline size_t spell(const store *st, unsigned user, uint64_t spelling, ch
   return len;
 }
 
-static inline nay_sst_version version_of(const store *st, unsigned s, char key[32]) {
+static inline nay_sst_entry version_of(const store *st, unsigned s, char key[32]) {
   const store_entry *w = &st->writes[s];
-  return (nay_sst_version){sizeof(nay_sst_version),    key,
-                           spell(st, w->user, s, key), s,
-                           w->type == DELETION,        w->type == OPERAND};
+  return (nay_sst_entry){sizeof(nay_sst_entry),      key,
+                         spell(st, w->user, s, key), s,
+                         w->type == DELETION,        w->type == OPERAND};
 }
 
 /* ---- the model ---- */
@@ -153,14 +153,14 @@ static inline nay_sst_write_options store_writes(const store *st) {
 }
 
 static inline void store_relook(store *st) {
-  nay_lookup_level levels[LEVELS];
+  nay_sst_lookup_level levels[LEVELS];
   for (unsigned i = 0; i < LEVELS; i++) {
-    levels[i] = (nay_lookup_level){sizeof levels[i], (const nay_sst *const *)st->levels[i].at,
-                                   st->levels[i].n, i != 0};
+    levels[i] = (nay_sst_lookup_level){sizeof levels[i], (const nay_sst *const *)st->levels[i].at,
+                                       st->levels[i].n, i != 0};
   }
-  nay_lookup_options how = {sizeof how, .merge = append, .merge_ctx = st};
-  nay_lookup_free(st->lookup);
-  assert_ok(nay_lookup_new_levels(levels, LEVELS, &how, NULL, NULL, &st->lookup));
+  nay_sst_lookup_options how = {sizeof how, .merge = append, .merge_ctx = st};
+  nay_sst_lookup_free(st->lookup);
+  assert_ok(nay_sst_lookup_new(levels, LEVELS, &how, NULL, NULL, &st->lookup));
 }
 
 /* The writes of the memtable, in order. */
@@ -170,7 +170,7 @@ static inline void store_fill(store *st) {
     for (unsigned s = st->now; s > st->flushed; s--) {
       char key[32];
       if (st->writes[s].user != user) continue;
-      nay_sst_version v = version_of(st, s, key);
+      nay_sst_entry v = version_of(st, s, key);
       memtable_add(&st->mem, &v, st->writes[s].text, strlen(st->writes[s].text));
     }
   }
@@ -237,7 +237,7 @@ static inline void store_compact(store *st, unsigned i) {
                                  .merge = append,
                                  .merge_ctx = st};
   assert_ok(nay_sst_compact_to(inputs, n, &to, &how, NULL, NULL, NULL));
-  nay_lookup_free(st->lookup);
+  nay_sst_lookup_free(st->lookup);
   st->lookup = NULL;
   for (size_t k = 0; k < n; k++) nay_sst_free((nay_sst *)(uintptr_t)inputs[k]);
   upper->n = 0;

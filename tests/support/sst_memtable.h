@@ -29,7 +29,7 @@ static inline int memtable_compare(const memtable *m, const memtable_entry *e, c
   return sign != 0 ? sign : (user > len) - (user < len);
 }
 
-static inline void memtable_add(memtable *m, const nay_sst_version *v, const char *value,
+static inline void memtable_add(memtable *m, const nay_sst_entry *v, const char *value,
                                 size_t value_len) {
   memtable_entry *e = &m->at[m->n++];
   assert_true(m->n <= MEMTABLE_MOST && v->len + 8 <= sizeof e->key);
@@ -42,7 +42,7 @@ static inline void memtable_add(memtable *m, const nay_sst_version *v, const cha
 static inline nay_status memtable_to(void *state, size_t i) {
   memtable *m = state;
   m->present = i < m->n ? i : m->n;
-  return i < m->n ? NAY_OK : NAY_ENOENT;
+  return i < m->n ? NAY_OK : NAY_EEND;
 }
 
 static inline nay_status memtable_first(void *s) { return memtable_to(s, 0); }
@@ -80,8 +80,8 @@ static inline const void *memtable_value(void *state, size_t *len) {
   return m->at[m->present].value;
 }
 
-static inline nay_merge_source memtable_source(memtable *m, bool stable) {
-  return (nay_merge_source)MERGE_SOURCE(memtable, .state = m, .stable = stable);
+static inline nay_sst_source memtable_source(memtable *m, bool stable) {
+  return (nay_sst_source)MERGE_SOURCE(memtable, .state = m, .stable = stable);
 }
 
 #endif /* NAY_TEST_SST_MEMTABLE_H */

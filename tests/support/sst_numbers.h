@@ -36,7 +36,7 @@ static inline nay_sst_counters counters_of(const nay_sst *t) {
 
 static inline nay_sst_info info_of(const nay_sst *t) {
   nay_sst_info info = {.size = sizeof info};
-  nay_sst_describe(t, &info);
+  nay_sst_stats(t, &info);
   return info;
 }
 
@@ -46,7 +46,8 @@ static inline void ask_all(const nay_sst *t, unsigned n) {
   char key[32], value[32];
   for (unsigned i = 0; i < 2 * n - 1; i++) {
     size_t len = number_key(i, key);
-    assert_status(nay_sst_get(t, key, len, NULL, &v), i % 2 == 0 ? NAY_OK : NAY_ENOENT);
+    assert_status(nay_sst_get(t, key, len, NAY_SST_NEWEST, NULL, &v),
+                  i % 2 == 0 ? NAY_OK : NAY_ENOENT);
     if (i % 2 != 0) continue;
     int want = snprintf(value, sizeof value, "value %u", i);
     assert_int_equal(v.len, want);

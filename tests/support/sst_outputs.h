@@ -95,7 +95,7 @@ static inline void outputs_remove(outputs *o) {
 typedef struct level {
   nay_sst *at[MOST_OUTPUTS];
   unsigned n;
-  nay_lookup *lookup;
+  nay_sst_lookup *lookup;
 } level;
 
 static inline void check_output(const outputs *o, unsigned i, const nay_sst *t) {
@@ -103,7 +103,7 @@ static inline void check_output(const outputs *o, unsigned i, const nay_sst *t) 
   uint64_t entries = 0, deletions = 0, low = UINT64_MAX, high = 0;
   assert_ok(nay_sst_iter_new(t, &it));
   for (nay_status s = nay_sst_iter_first(it); s == NAY_OK; s = nay_sst_iter_next(it)) {
-    nay_sst_version v = {.size = sizeof v};
+    nay_sst_entry v = {.size = sizeof v};
     size_t len;
     const void *key = nay_sst_iter_key(it, &len);
     assert_ok(nay_sst_key_split(key, len, &v));
@@ -126,13 +126,13 @@ static inline void level_open(const outputs *o, level *l) {
     l->at[i] = open_table(o->done[i].path, &read_internal);
     check_output(o, i, l->at[i]);
   }
-  nay_lookup_level one = {
+  nay_sst_lookup_level one = {
       .size = sizeof one, .tables = (const nay_sst *const *)l->at, .n = l->n, .disjoint = true};
-  assert_ok(nay_lookup_new_levels(&one, 1, NULL, NULL, NULL, &l->lookup));
+  assert_ok(nay_sst_lookup_new(&one, 1, NULL, NULL, NULL, &l->lookup));
 }
 
 static inline void level_free(level *l) {
-  nay_lookup_free(l->lookup);
+  nay_sst_lookup_free(l->lookup);
   for (unsigned i = 0; i < l->n; i++) nay_sst_free(l->at[i]);
 }
 
@@ -141,7 +141,7 @@ static inline void assert_reader(const level *l, const history *h, unsigned user
   nay_sst_value v = {.size = sizeof v};
   unsigned s = history_at(h, user, moment);
   nay_status status =
-      nay_lookup_get_at(l->lookup, key, number_key(user, key), moment, NULL, &v, NULL);
+      nay_sst_lookup_get(l->lookup, key, number_key(user, key), moment, NULL, &v, NULL);
   assert_status(status, s == 0 || h->deleted[s] ? NAY_ENOENT : NAY_OK);
   if (status == NAY_OK) {
     assert_int_equal(v.sequence, s);

@@ -5,7 +5,7 @@
 #ifndef NAY_TEST_SST_OWN_IO_H
 #define NAY_TEST_SST_OWN_IO_H
 
-#include "nay_sst_io.h"
+#include "nay_sst.h"
 #include "support/test.h"
 
 typedef struct own_file {
@@ -52,7 +52,7 @@ static inline nay_status own_call(own_sink *s) {
   return s->failed ? s->failure : NAY_OK;
 }
 
-static inline nay_status own_write(const nay_sst_sink *self, const void *bytes, size_t len,
+static inline nay_status own_write(const nay_sst_target *self, const void *bytes, size_t len,
                                    nay_diag *diag) {
   own_sink *s = self->state;
   (void)diag;
@@ -64,7 +64,7 @@ static inline nay_status own_write(const nay_sst_sink *self, const void *bytes, 
   return NAY_OK;
 }
 
-static inline nay_status own_sync(const nay_sst_sink *self, nay_diag *diag) {
+static inline nay_status own_sync(const nay_sst_target *self, nay_diag *diag) {
   own_sink *s = self->state;
   (void)diag;
   nay_status status = own_call(s);
@@ -72,7 +72,7 @@ static inline nay_status own_sync(const nay_sst_sink *self, nay_diag *diag) {
   return status;
 }
 
-static inline nay_status own_finish(const nay_sst_sink *self, nay_diag *diag) {
+static inline nay_status own_finish(const nay_sst_target *self, nay_diag *diag) {
   own_sink *s = self->state;
   (void)diag;
   nay_status status = own_call(s);
@@ -80,14 +80,14 @@ static inline nay_status own_finish(const nay_sst_sink *self, nay_diag *diag) {
   return status;
 }
 
-static inline void own_abort(const nay_sst_sink *self) {
+static inline void own_abort(const nay_sst_target *self) {
   own_sink *s = self->state;
   assert_true(s->finishes == 0 && s->aborts == 0);
   s->aborts++;
 }
 
-static inline nay_sst_sink own_sink_of(own_sink *s) {
-  return (nay_sst_sink){sizeof(nay_sst_sink), own_write, own_sync, own_finish, own_abort, s};
+static inline nay_sst_target own_sink_of(own_sink *s) {
+  return (nay_sst_target){sizeof(nay_sst_target), own_write, own_sync, own_finish, own_abort, s};
 }
 
 #endif /* NAY_TEST_SST_OWN_IO_H */

@@ -10,8 +10,8 @@
 
 #include "block/block.h"
 #include "block/footer.h"
+#include "nay_sst_iter.h"
 #include "nay_sst_lookup.h"
-#include "nay_sst_stats.h"
 
 /* A codec to read with: two bytes of length, then the bytes, each of them inverted. */
 static inline bool invert_size(const nay_sst_codec *self, const void *src, size_t len,
@@ -93,16 +93,16 @@ static inline void seal_properties(uint8_t *bytes, size_t len) {
   seal_block(bytes, f.metaindex);
 }
 
-static inline void exercise_key(const nay_sst *t, const nay_lookup *l, const void *key,
+static inline void exercise_key(const nay_sst *t, const nay_sst_lookup *l, const void *key,
                                 size_t len) {
   nay_sst_value v = {.size = sizeof v};
   unsigned sum = 0;
   (void)nay_sst_may_contain(t, key, len);
-  if (nay_sst_get(t, key, len, NULL, &v) == NAY_OK) {
+  if (nay_sst_get(t, key, len, NAY_SST_NEWEST, NULL, &v) == NAY_OK) {
     for (size_t i = 0; i < v.len; i++) sum += ((const uint8_t *)v.bytes)[i];
   }
-  (void)nay_sst_get_at(t, key, len, 7, NULL, &v);
-  (void)nay_lookup_get(l, key, len, NULL, &v, NULL);
+  (void)nay_sst_get(t, key, len, 7, NULL, &v);
+  (void)nay_sst_lookup_get(l, key, len, NAY_SST_NEWEST, NULL, &v, NULL);
   nay_sst_value_free(&v);
   if (sum == 0xffffffffu) fputc('\n', stderr); /* so that the bytes are really read */
 }
@@ -125,25 +125,25 @@ static inline nay_status exercise_table(const uint8_t *bytes, size_t len,
                                         const nay_sst_read_options *how) {
   nay_sst *t;
   nay_sst_iter *it;
-  nay_lookup *l;
+  nay_sst_lookup *l;
   nay_diag diag = {.what = NULL};
   nay_status status = nay_sst_view(bytes, len, how, NULL, &diag, &t);
   if (status != NAY_OK) {
     if (diag.what == NULL || diag.offset > len + (uint64_t)UINT32_MAX) abort();
     return status;
   }
-  nay_lookup_level both = {sizeof both, .tables = (const nay_sst *const[]){t, t}, .n = 2};
-  nay_lookup_options merges = {sizeof merges, .merge = append_operands};
-  status = nay_lookup_new_levels(&both, 1, &merges, NULL, NULL, &l);
+  nay_sst_lookup_level both = {sizeof both, .tables = (const nay_sst *const[]){t, t}, .n = 2};
+  nay_sst_lookup_options merges = {sizeof merges, .merge = append_operands};
+  status = nay_sst_lookup_new(&both, 1, &merges, NULL, NULL, &l);
   if (status == NAY_ENOTSUP) { /* a table for ingestion into RocksDB: only by itself */
     both.n = 1;
-    status = nay_lookup_new_levels(&both, 1, &merges, NULL, NULL, &l);
+    status = nay_sst_lookup_new(&both, 1, &merges, NULL, NULL, &l);
   }
   if (status != NAY_OK || nay_sst_iter_new(t, &it) != NAY_OK) abort();
   const char *keys[] = {"", "key00000010", "a", "\xff\xff", "user/1"};
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
     exercise_key(t, l, keys[i], strlen(keys[i]));
-    (void)nay_sst_iter_prefix(it, keys[i], strlen(keys[i]));
+    (void)nay_sst_iter_seek_prefix(it, keys[i], strlen(keys[i]));
     (void)nay_sst_iter_seek(it, keys[i], strlen(keys[i]));
   }
   status = nay_sst_iter_first(it);
@@ -156,13 +156,13 @@ static inline nay_status exercise_table(const uint8_t *bytes, size_t len,
   for (unsigned n = 0; status == NAY_OK && n < 2000; n++) status = nay_sst_iter_prev(it);
   nay_sst_info info = {.size = sizeof info};
   nay_sst_counters counters = {.size = sizeof counters};
-  nay_sst_describe(t, &info);
+  nay_sst_stats(t, &info);
   nay_sst_properties stated = {.size = sizeof stated};
   uint64_t offset;
   if (nay_sst_stated(t, &stated) == NAY_OK && stated.ndeletions > stated.nentries) abort();
   if (nay_sst_approximate_offset(t, "m", 1, NULL, &offset) == NAY_OK && offset > len) abort();
-  nay_lookup_count(l, &counters);
-  nay_lookup_free(l);
+  nay_sst_lookup_stats(l, &counters);
+  nay_sst_lookup_free(l);
   nay_sst_iter_free(it);
   nay_sst_free(t);
   return NAY_OK;

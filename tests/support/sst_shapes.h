@@ -7,11 +7,11 @@
 #define NAY_TEST_SST_SHAPES_H
 
 #include "block/footer.h"
+#include "nay_sst.h"
 #include "nay_sst_cache.h"
 #include "nay_sst_compact.h"
+#include "nay_sst_iter.h"
 #include "nay_sst_lookup.h"
-#include "nay_sst_scan.h"
-#include "nay_sst_stats.h"
 #include "support/sst_numbers.h"
 #include "support/sst_own_io.h"
 
@@ -48,9 +48,9 @@ static inline shape shape_of(unsigned i) {
 }
 
 static inline nay_sst_write_options shape_write(const shape *s) {
-  static const nay_sst_filter layouts[] = {NAY_SST_NO_FILTER,          NAY_SST_BLOCK_FILTER,
-                                           NAY_SST_FULL_FILTER,        NAY_SST_FULL_FILTER,
-                                           NAY_SST_PARTITIONED_FILTER, NAY_SST_PARTITIONED_FILTER};
+  static const nay_sst_filter_layout layouts[] = {
+      NAY_SST_NO_FILTER,   NAY_SST_BLOCK_FILTER,       NAY_SST_FULL_FILTER,
+      NAY_SST_FULL_FILTER, NAY_SST_PARTITIONED_FILTER, NAY_SST_PARTITIONED_FILTER};
   static const nay_params bloom = {.size = sizeof bloom, .kind = NAY_BLOOM, .bits_per_key = 10};
   static const nay_policy *const named[] = {NULL, &leveldb, NULL, &exact, NULL, &exact};
   return (nay_sst_write_options){
@@ -90,8 +90,8 @@ static inline void shape_make(const shape *s, const char *path, unsigned odd) {
     unsigned number = 2 * (s->reverse ? N_KEYS - 1 - i : i) + odd;
     size_t len = number_key(number, key);
     int n = snprintf(value, sizeof value, "value %08u ..........", number);
-    nay_sst_version v = {.size = sizeof v, .key = key, .len = len, .sequence = 7};
-    assert_ok(s->internal ? nay_sst_writer_add_version(w, &v, value, (size_t)n)
+    nay_sst_entry v = {.size = sizeof v, .key = key, .len = len, .sequence = 7};
+    assert_ok(s->internal ? nay_sst_writer_add_entry(w, &v, value, (size_t)n)
                           : nay_sst_writer_add(w, key, len, value, (size_t)n));
   }
   assert_ok(nay_sst_writer_finish(w, NULL));
@@ -143,9 +143,9 @@ static inline nay_footer footer_of(const subject *s) {
   return f;
 }
 
-static inline nay_sst_cache_stats stats_of(const nay_sst_cache *cache) {
-  nay_sst_cache_stats s = {.size = sizeof s};
-  assert_ok(nay_sst_cache_describe(cache, &s));
+static inline nay_sst_cache_info stats_of(const nay_sst_cache *cache) {
+  nay_sst_cache_info s = {.size = sizeof s};
+  assert_ok(nay_sst_cache_stats(cache, &s));
   return s;
 }
 
@@ -161,8 +161,8 @@ static inline void assert_same_gets(const nay_sst *t, const nay_sst *want) {
     char key[32];
     size_t len = number_key(i, key);
     uint64_t x, y;
-    nay_status status = nay_sst_get(want, key, len, NULL, &b);
-    assert_status(nay_sst_get(t, key, len, NULL, &a), status);
+    nay_status status = nay_sst_get(want, key, len, NAY_SST_NEWEST, NULL, &b);
+    assert_status(nay_sst_get(t, key, len, NAY_SST_NEWEST, NULL, &a), status);
     assert_status(status, i % 2 == 0 && i < 2 * N_KEYS ? NAY_OK : NAY_ENOENT);
     if (status == NAY_OK) assert_true(same_bytes(a.bytes, a.len, b.bytes, b.len));
     assert_true(nay_sst_may_contain(t, key, len) == nay_sst_may_contain(want, key, len));
@@ -210,8 +210,8 @@ static inline void assert_same_walks(const nay_sst *t, const nay_sst *want) {
     status = nay_sst_iter_seek_for_prev(b, key, len);
     assert_status(nay_sst_iter_seek_for_prev(a, key, len), status);
     if (status == NAY_OK) assert_same_entry(a, b);
-    status = nay_sst_iter_range(b, key, len, key, PREFIX);
-    assert_status(nay_sst_iter_range(a, key, len, key, PREFIX), status);
+    status = nay_sst_iter_seek_range(b, key, len, key, PREFIX);
+    assert_status(nay_sst_iter_seek_range(a, key, len, key, PREFIX), status);
   }
   nay_sst_iter_free(a);
   nay_sst_iter_free(b);
@@ -225,26 +225,28 @@ static inline void assert_same_lookups(const nay_sst *t) {
   size_t lens[N];
   nay_status statuses[N];
   static nay_sst_value values[N];
-  nay_lookup *l;
-  nay_merge *m;
-  assert_ok(nay_lookup_new((const nay_sst *const[]){t, t}, 2, NULL, &l));
+  nay_sst_lookup *l;
+  nay_sst_scan *m;
+  assert_ok(nay_sst_lookup_new(&(nay_sst_lookup_level){sizeof(nay_sst_lookup_level),
+                                                       (const nay_sst *const[]){t, t}, 2, false},
+                               1, NULL, NULL, NULL, &l));
   for (unsigned i = 0; i < N; i++) {
     lens[i] = number_key(i, text[i]);
     keys[i] = text[i];
     values[i] = (nay_sst_value){.size = sizeof values[i]};
   }
-  assert_ok(
-      nay_lookup_get_many(l, keys, lens, N, NAY_SST_MAX_SEQUENCE, NULL, values, statuses, NULL));
+  assert_ok(nay_sst_lookup_get_many(l, keys, lens, N, NAY_SST_MAX_SEQUENCE, NULL, values, statuses,
+                                    NULL));
   for (unsigned i = 0; i < N; i++) {
     assert_status(statuses[i], i % 2 == 0 ? NAY_OK : NAY_ENOENT);
     nay_sst_value_free(&values[i]);
   }
   unsigned n = 0;
-  assert_ok(nay_merge_new(l, NULL, NULL, NULL, &m));
-  for (nay_status s = nay_merge_first(m); s == NAY_OK; s = nay_merge_next(m)) n++;
+  assert_ok(nay_sst_scan_new(l, NULL, NULL, NULL, &m));
+  for (nay_status s = nay_sst_scan_first(m); s == NAY_OK; s = nay_sst_scan_next(m)) n++;
   assert_int_equal(n, N_KEYS);
-  nay_merge_free(m);
-  nay_lookup_free(l);
+  nay_sst_scan_free(m);
+  nay_sst_lookup_free(l);
 }
 
 static inline void assert_same_info(const nay_sst *t, const nay_sst *want) {

@@ -33,29 +33,29 @@ static inline one_key *sorted_keys(const char *set, size_t n) {
   return keys;
 }
 
-static inline nay_table_filters *open_table(golden_bytes file) {
-  nay_table_filters *t;
+static inline nay_sst_filters *open_table(golden_bytes file) {
+  nay_sst_filters *t;
   nay_diag diag = {.what = NULL};
-  nay_status status = nay_table_filters_open(file.at, file.len, NULL, NULL, &diag, &t);
+  nay_status status = nay_sst_filters_open(file.at, file.len, NULL, NULL, &diag, &t);
   if (status != NAY_OK) fail_msg("%s at %llu", diag.what, (unsigned long long)diag.offset);
   return t;
 }
 
 /* What the table answers, which is also what is explained. */
-static inline bool table_may_contain(const nay_table_filters *t, const void *key, size_t len) {
+static inline bool table_may_contain(const nay_sst_filters *t, const void *key, size_t len) {
   bool maybe = false;
   const char *wrong = explained_table(t, key, len, &maybe);
   if (wrong != NULL) fail_msg("explained: %s", wrong);
   return maybe;
 }
 
-static inline unsigned maybes_of(const nay_table_filters *t, const one_key *keys, size_t n) {
+static inline unsigned maybes_of(const nay_sst_filters *t, const one_key *keys, size_t n) {
   unsigned maybes = 0;
   for (size_t i = 0; i < n; i++) maybes += table_may_contain(t, keys[i].bytes, keys[i].len);
   return maybes;
 }
 
-static inline unsigned absent_maybes(const nay_table_filters *t) {
+static inline unsigned absent_maybes(const nay_sst_filters *t) {
   uint8_t key[GOLDEN_KEY_MAX];
   unsigned maybes = 0;
   for (uint64_t i = 0; i < GOLDEN_ABSENT; i++) {

@@ -14,15 +14,13 @@
 #include "nay_format.h"
 #include "nay_map.h"
 #include "nay_policy.h"
+#include "nay_sst.h"
 #include "nay_sst_cache.h"
 #include "nay_sst_compact.h"
 #include "nay_sst_filters.h"
-#include "nay_sst_foreign.h"
-#include "nay_sst_io.h"
+#include "nay_sst_iter.h"
 #include "nay_sst_lookup.h"
 #include "nay_sst_plan.h"
-#include "nay_sst_scan.h"
-#include "nay_sst_stats.h"
 #include "support/abi_sizes.h"
 #include "support/flaky.h"
 #include "support/sst_numbers.h"
@@ -30,9 +28,9 @@
 static nay_filter *filter; /* of foo */
 static nay_sst *table;
 static nay_sst_cache *cache;
-static nay_sst_tables *tables;
-static nay_lookup *lookup;
-static nay_table_filters *found;
+static nay_sst_pool *tables;
+static nay_sst_lookup *lookup;
+static nay_sst_filters *found;
 static uint8_t *table_bytes;
 static char table_path[TEMP_MAX];
 
@@ -61,33 +59,33 @@ static nay_status out_small(void *o) { return nay_policy_small(10, o); }
 static nay_status out_fixed(void *o) { return nay_sst_prefix_fixed(4, o); }
 static nay_status out_delimiter(void *o) { return nay_sst_prefix_delimiter('/', o); }
 static nay_status out_reverse(void *o) { return nay_sst_comparator_reverse(o); }
-static nay_status out_named(void *o) { return nay_sst_comparator_named("nay.prefix.7", o); }
+static nay_status out_named(void *o) { return nay_sst_comparator_find("nay.prefix.7", o); }
 static nay_status out_version(void *o) { return nay_sst_key_split("k\1\0\0\0\0\0\0\0", 9, o); }
 static nay_status out_merge_version(void *o) {
-  nay_merge *m;
-  assert_ok(nay_merge_new(lookup, NULL, NULL, NULL, &m));
-  assert_ok(nay_merge_first(m));
-  nay_status status = nay_merge_version(m, o);
-  nay_merge_free(m);
+  nay_sst_scan *m;
+  assert_ok(nay_sst_scan_new(lookup, NULL, NULL, NULL, &m));
+  assert_ok(nay_sst_scan_first(m));
+  nay_status status = nay_sst_scan_entry(m, o);
+  nay_sst_scan_free(m);
   return status;
 }
-static nay_status out_info(void *o) { return nay_sst_describe(table, o); }
+static nay_status out_info(void *o) { return nay_sst_stats(table, o); }
 static nay_status out_stated(void *o) { return nay_sst_stated(table, o); }
 static nay_status out_counters(void *o) { return nay_sst_count(table, o); }
-static nay_status out_lookup_counters(void *o) { return nay_lookup_count(lookup, o); }
-static nay_status out_cache(void *o) { return nay_sst_cache_describe(cache, o); }
-static nay_status out_tables(void *o) { return nay_sst_tables_describe(tables, o); }
+static nay_status out_lookup_counters(void *o) { return nay_sst_lookup_stats(lookup, o); }
+static nay_status out_cache(void *o) { return nay_sst_cache_stats(cache, o); }
+static nay_status out_tables(void *o) { return nay_sst_pool_stats(tables, o); }
 static nay_status out_file(void *o) {
   int fd = open(table_path, O_RDONLY);
   nay_status status = nay_sst_file_descriptor(fd, NULL, o);
   close(fd);
   return status;
 }
-static nay_status out_sink(void *o) { return nay_sst_sink_descriptor(1, o); }
+static nay_status out_sink(void *o) { return nay_sst_target_descriptor(1, o); }
 static nay_status out_memory_sink(void *o) {
   nay_sst_memory *memory;
   assert_ok(nay_sst_memory_new(NULL, &memory));
-  nay_status status = nay_sst_memory_sink(memory, o);
+  nay_status status = nay_sst_memory_target(memory, o);
   nay_sst_memory_free(memory);
   return status;
 }
@@ -96,7 +94,7 @@ static nay_status out_compacted(void *o) {
   const nay_sst *one = table;
   return nay_sst_compact(&one, 1, temp_path(path, "abi-out.ldb"), NULL, NULL, NULL, o);
 }
-static nay_status out_found_info(void *o) { return nay_table_filters_describe(found, o); }
+static nay_status out_found_info(void *o) { return nay_sst_filters_stats(found, o); }
 static nay_status out_map(void *o) {
   nay_params p = {sizeof p, .kind = NAY_MAP, .value_bits = 3};
   uint64_t hashes[] = {1, 2}, values[] = {3, 4};
@@ -107,17 +105,17 @@ static nay_status out_map(void *o) {
   return status;
 }
 static nay_status lsm_read(void *level, void *sums) {
-  nay_lsm_params p = {sizeof p, .nkeys = 1000, .ratio = 10, .bits_per_key = 10};
-  nay_lsm_plan *plan;
-  assert_ok(nay_lsm_plan_new(&p, NULL, NULL, &plan));
-  nay_status status = level != NULL ? nay_lsm_plan_level(plan, NAY_LSM_MONKEY, 0, level)
-                                    : nay_lsm_plan_sums(plan, NAY_LSM_MONKEY, sums);
-  nay_lsm_plan_free(plan);
+  nay_sst_plan_params p = {sizeof p, .nkeys = 1000, .ratio = 10, .bits_per_key = 10};
+  nay_sst_plan *plan;
+  assert_ok(nay_sst_plan_new(&p, NULL, NULL, &plan));
+  nay_status status = level != NULL ? nay_sst_plan_level(plan, NAY_SST_PLAN_MONKEY, 0, level)
+                                    : nay_sst_plan_stats(plan, NAY_SST_PLAN_MONKEY, sums);
+  nay_sst_plan_free(plan);
   return status;
 }
 static nay_status out_lsm_level(void *o) { return lsm_read(o, NULL); }
 static nay_status out_lsm_sums(void *o) { return lsm_read(NULL, o); }
-static nay_status out_found(void *o) { return nay_table_filters_at(found, 0, o); }
+static nay_status out_found(void *o) { return nay_sst_filters_at(found, 0, o); }
 
 static const output outputs[] = {
     {"nay_plan", sizeof(nay_plan), out_plan},
@@ -132,23 +130,23 @@ static const output outputs[] = {
     {"nay_sst_prefix, delimiter", sizeof(nay_sst_prefix), out_delimiter},
     {"nay_sst_comparator, reverse", sizeof(nay_sst_comparator), out_reverse},
     {"nay_sst_comparator, named", sizeof(nay_sst_comparator), out_named},
-    {"nay_sst_version", sizeof(nay_sst_version), out_version},
-    {"nay_sst_version of a merge", sizeof(nay_sst_version), out_merge_version},
+    {"nay_sst_entry", sizeof(nay_sst_entry), out_version},
+    {"nay_sst_entry of a merge", sizeof(nay_sst_entry), out_merge_version},
     {"nay_sst_info", sizeof(nay_sst_info), out_info},
     {"nay_sst_properties", sizeof(nay_sst_properties), out_stated},
     {"nay_sst_counters", sizeof(nay_sst_counters), out_counters},
     {"nay_sst_counters of a lookup", sizeof(nay_sst_counters), out_lookup_counters},
-    {"nay_sst_cache_stats", sizeof(nay_sst_cache_stats), out_cache},
-    {"nay_sst_tables_stats", sizeof(nay_sst_tables_stats), out_tables},
+    {"nay_sst_cache_info", sizeof(nay_sst_cache_info), out_cache},
+    {"nay_sst_pool_info", sizeof(nay_sst_pool_info), out_tables},
     {"nay_sst_file", sizeof(nay_sst_file), out_file},
-    {"nay_sst_sink", sizeof(nay_sst_sink), out_sink},
-    {"nay_sst_sink of memory", sizeof(nay_sst_sink), out_memory_sink},
+    {"nay_sst_target", sizeof(nay_sst_target), out_sink},
+    {"nay_sst_target of memory", sizeof(nay_sst_target), out_memory_sink},
     {"nay_sst_compact_stats", sizeof(nay_sst_compact_stats), out_compacted},
     {"nay_stats, map", sizeof(nay_stats), out_map},
-    {"nay_lsm_level", sizeof(nay_lsm_level), out_lsm_level},
-    {"nay_lsm_sums", sizeof(nay_lsm_sums), out_lsm_sums},
-    {"nay_table_filters_info", sizeof(nay_table_filters_info), out_found_info},
-    {"nay_table_filters_entry", sizeof(nay_table_filters_entry), out_found},
+    {"nay_sst_level", sizeof(nay_sst_level), out_lsm_level},
+    {"nay_sst_plan_info", sizeof(nay_sst_plan_info), out_lsm_sums},
+    {"nay_sst_filters_info", sizeof(nay_sst_filters_info), out_found_info},
+    {"nay_sst_filters_entry", sizeof(nay_sst_filters_entry), out_found},
 };
 
 /* ---- inputs ---- */
@@ -179,7 +177,7 @@ static void fill_comparator(void *o) {
 }
 static void fill_codec(void *o) { memcpy(o, &snappy_codec, sizeof snappy_codec); }
 static void fill_version(void *o) {
-  nay_sst_version v = {sizeof v, .key = "k", .len = 1, .sequence = 7, .deleted = false};
+  nay_sst_entry v = {sizeof v, .key = "k", .len = 1, .sequence = 7, .deleted = false};
   memcpy(o, &v, sizeof v);
 }
 
@@ -256,7 +254,7 @@ static nay_status in_version(const void *o, nay_diag *diag) {
   nay_sst_write_options how = {sizeof how, .keys = NAY_SST_KEYS_INTERNAL};
   (void)diag;
   assert_ok(nay_sst_writer_new(temp_path(path, "abi-v.ldb"), &how, NULL, NULL, &w));
-  nay_status status = nay_sst_writer_add_version(w, o, "", 0);
+  nay_status status = nay_sst_writer_add_entry(w, o, "", 0);
   nay_sst_writer_free(w);
   return status;
 }
@@ -267,17 +265,17 @@ static nay_status in_read(const void *o, nay_diag *diag) {
   return status;
 }
 static void fill_tables(void *o) {
-  nay_sst_tables_options t = {sizeof t, .max_open = 1};
+  nay_sst_pool_options t = {sizeof t, .max_open = 1};
   memcpy(o, &t, sizeof t);
 }
 static nay_status in_tables(const void *o, nay_diag *diag) {
-  nay_sst_tables *t = NULL;
-  nay_status status = nay_sst_tables_new(o, NULL, diag, &t);
-  nay_sst_tables_free(t);
+  nay_sst_pool *t = NULL;
+  nay_status status = nay_sst_pool_new(o, NULL, diag, &t);
+  nay_sst_pool_free(t);
   return status;
 }
 static nay_status in_tables_read(const void *o, nay_diag *diag) {
-  nay_sst_tables_options t = {sizeof t, .max_open = 1, .read = o};
+  nay_sst_pool_options t = {sizeof t, .max_open = 1, .read = o};
   return in_tables(&t, diag);
 }
 static nay_status abi_read_at(const nay_sst_file *self, uint64_t at, void *dst, size_t len,
@@ -296,18 +294,18 @@ static nay_status in_file(const void *o, nay_diag *diag) {
   nay_sst_free(t);
   return status;
 }
-static nay_status abi_write(const nay_sst_sink *self, const void *bytes, size_t len,
+static nay_status abi_write(const nay_sst_target *self, const void *bytes, size_t len,
                             nay_diag *diag) {
   (void)self, (void)bytes, (void)len, (void)diag;
   return NAY_OK;
 }
 static void fill_sink(void *o) {
-  nay_sst_sink s = {.size = sizeof s, .write = abi_write};
+  nay_sst_target s = {.size = sizeof s, .write = abi_write};
   memcpy(o, &s, sizeof s);
 }
 static nay_status in_sink(const void *o, nay_diag *diag) {
   nay_sst_writer *w = NULL;
-  nay_status status = nay_sst_writer_new_sink(o, NULL, NULL, diag, &w);
+  nay_status status = nay_sst_writer_new_target(o, NULL, NULL, diag, &w);
   nay_sst_writer_free(w);
   return status;
 }
@@ -348,27 +346,27 @@ static nay_status in_key_join(const void *o, nay_diag *diag) {
   return nay_sst_key_join(o, key);
 }
 static nay_status in_merge(const void *o, nay_diag *diag) {
-  nay_merge *m;
-  nay_status status = nay_merge_new(lookup, o, NULL, diag, &m);
-  if (status == NAY_OK) nay_merge_free(m);
+  nay_sst_scan *m;
+  nay_status status = nay_sst_scan_new(lookup, o, NULL, diag, &m);
+  if (status == NAY_OK) nay_sst_scan_free(m);
   return status;
 }
-static nay_status source_move(void *state) { return state == NULL ? NAY_ENOENT : NAY_OK; }
+static nay_status source_move(void *state) { return state == NULL ? NAY_EEND : NAY_OK; }
 static nay_status source_seek(void *state, const void *key, size_t len) {
-  return len == 0 || key == NULL ? source_move(state) : NAY_ENOENT;
+  return len == 0 || key == NULL ? source_move(state) : NAY_EEND;
 }
 static const void *source_bytes(void *state, size_t *len) {
   *len = 0;
   return state;
 }
 static void fill_source(void *o) {
-  nay_merge_source s = {sizeof s,     NULL,         source_move, source_move,
-                        source_seek,  source_seek,  source_move, source_move,
-                        source_bytes, source_bytes, NULL,        false};
+  nay_sst_source s = {sizeof s,     NULL,         source_move, source_move,
+                      source_seek,  source_seek,  source_move, source_move,
+                      source_bytes, source_bytes, NULL,        false};
   memcpy(o, &s, sizeof s);
 }
 static nay_status in_merge_source(const void *o, nay_diag *diag) {
-  nay_merge_options how = {sizeof how, .sources = o, .nsources = 1};
+  nay_sst_scan_options how = {sizeof how, .sources = o, .nsources = 1};
   return in_merge(&how, diag);
 }
 static nay_status in_compact(const void *o, nay_diag *diag) {
@@ -394,34 +392,36 @@ static nay_status in_outputs(const void *o, nay_diag *diag) {
   return status == NAY_ECANCELED ? NAY_OK : status; /* next was called: the struct was read */
 }
 static nay_status in_level(const void *o, nay_diag *diag) {
-  nay_lookup *l;
-  nay_status status = nay_lookup_new_levels(o, 1, NULL, NULL, diag, &l);
-  if (status == NAY_OK) nay_lookup_free(l);
+  nay_sst_lookup *l;
+  nay_status status = nay_sst_lookup_new(o, 1, NULL, NULL, diag, &l);
+  if (status == NAY_OK) nay_sst_lookup_free(l);
   return status;
 }
 static nay_status in_edit(const void *o, nay_diag *diag) {
-  nay_lookup *l, *edited;
-  assert_ok(nay_lookup_new(NULL, 0, NULL, &l));
-  nay_status status = nay_lookup_new_edited(l, o, 1, NULL, diag, &edited);
-  if (status == NAY_OK) nay_lookup_free(edited);
-  nay_lookup_free(l);
+  nay_sst_lookup *l, *edited;
+  assert_ok(
+      nay_sst_lookup_new(&(nay_sst_lookup_level){sizeof(nay_sst_lookup_level), NULL, 0, false}, 1,
+                         NULL, NULL, NULL, &l));
+  nay_status status = nay_sst_lookup_new_edited(l, o, 1, NULL, diag, &edited);
+  if (status == NAY_OK) nay_sst_lookup_free(edited);
+  nay_sst_lookup_free(l);
   return status;
 }
 static nay_status in_lookup(const void *o, nay_diag *diag) {
-  nay_lookup *l;
-  nay_status status = nay_lookup_new_levels(NULL, 0, o, NULL, diag, &l);
-  if (status == NAY_OK) nay_lookup_free(l);
+  nay_sst_lookup *l;
+  nay_status status = nay_sst_lookup_new(NULL, 0, o, NULL, diag, &l);
+  if (status == NAY_OK) nay_sst_lookup_free(l);
   return status;
 }
 static void fill_newer(void *o) {
   static const void *const operands[] = {"+1"};
   static const size_t lens[] = {2};
-  nay_lookup_newer newer = {sizeof newer, .operands = operands, .lens = lens, .n = 1};
+  nay_sst_lookup_newer newer = {sizeof newer, .operands = operands, .lens = lens, .n = 1};
   memcpy(o, &newer, sizeof newer);
 }
 static nay_status in_newer(const void *o, nay_diag *diag) {
   nay_sst_value v = {.size = sizeof v};
-  nay_status status = nay_lookup_get_below(lookup, "k", 1, 1, o, diag, &v, NULL);
+  nay_status status = nay_sst_lookup_get_below(lookup, "k", 1, 1, o, diag, &v, NULL);
   return status == NAY_ENOTSUP ? NAY_OK : status; /* no operator: the struct was read */
 }
 static void fill_map(void *o) {
@@ -442,13 +442,13 @@ static nay_status in_map_builder(const void *o, nay_diag *diag) {
   return status;
 }
 static void fill_lsm(void *o) {
-  nay_lsm_params p = {sizeof p, .nkeys = 1000, .ratio = 10, .bits_per_key = 10};
+  nay_sst_plan_params p = {sizeof p, .nkeys = 1000, .ratio = 10, .bits_per_key = 10};
   memcpy(o, &p, sizeof p);
 }
 static nay_status in_lsm(const void *o, nay_diag *diag) {
-  nay_lsm_plan *plan;
-  nay_status status = nay_lsm_plan_new(o, NULL, diag, &plan);
-  if (status == NAY_OK) nay_lsm_plan_free(plan);
+  nay_sst_plan *plan;
+  nay_status status = nay_sst_plan_new(o, NULL, diag, &plan);
+  if (status == NAY_OK) nay_sst_plan_free(plan);
   return status;
 }
 static void fill_foreign(void *o) {
@@ -465,9 +465,9 @@ static nay_status in_foreign(const void *o, nay_diag *diag) {
 static nay_status in_table_filters(const void *o, nay_diag *diag) {
   size_t len;
   uint8_t *bytes = sample_read(table_path, &len);
-  nay_table_filters *t;
-  nay_status status = nay_table_filters_open(bytes, len, o, NULL, diag, &t);
-  if (status == NAY_OK) nay_table_filters_free(t);
+  nay_sst_filters *t;
+  nay_status status = nay_sst_filters_open(bytes, len, o, NULL, diag, &t);
+  if (status == NAY_OK) nay_sst_filters_free(t);
   free(bytes);
   return status;
 }
@@ -485,19 +485,19 @@ static const input inputs[] = {
     INPUT(nay_sst_write_options, fill_nothing, in_compact_write),
     INPUT(nay_sst_read_options, fill_nothing, in_read),
     INPUT(nay_sst_read_options, fill_nothing, in_tables_read),
-    INPUT(nay_sst_tables_options, fill_tables, in_tables),
+    INPUT(nay_sst_pool_options, fill_tables, in_tables),
     INPUT(nay_sst_file, fill_file, in_file),
-    INPUT(nay_sst_sink, fill_sink, in_sink),
+    INPUT(nay_sst_target, fill_sink, in_sink),
     INPUT(nay_sst_compact_options, fill_nothing, in_compact),
-    INPUT(nay_lookup_level, fill_nothing, in_level),
-    INPUT(nay_lookup_edit, fill_nothing, in_edit),
-    INPUT(nay_lookup_options, fill_nothing, in_lookup),
-    INPUT(nay_lookup_newer, fill_newer, in_newer),
+    INPUT(nay_sst_lookup_level, fill_nothing, in_level),
+    INPUT(nay_sst_lookup_edit, fill_nothing, in_edit),
+    INPUT(nay_sst_lookup_options, fill_nothing, in_lookup),
+    INPUT(nay_sst_lookup_newer, fill_newer, in_newer),
     INPUT(nay_sst_outputs, fill_outputs, in_outputs),
-    INPUT_WITHOUT_DIAG(nay_sst_version, fill_version, in_version),
-    INPUT_WITHOUT_DIAG(nay_sst_version, fill_version, in_key_join),
-    INPUT(nay_merge_options, fill_nothing, in_merge),
-    INPUT(nay_merge_source, fill_source, in_merge_source),
+    INPUT_WITHOUT_DIAG(nay_sst_entry, fill_version, in_version),
+    INPUT_WITHOUT_DIAG(nay_sst_entry, fill_version, in_key_join),
+    INPUT(nay_sst_scan_options, fill_nothing, in_merge),
+    INPUT(nay_sst_source, fill_source, in_merge_source),
     INPUT(nay_policy, fill_policy, in_write_policy),
     INPUT(nay_policy, fill_policy, in_read_policy),
     INPUT(nay_sst_prefix, fill_prefix, in_write_prefix),
@@ -506,10 +506,10 @@ static const input inputs[] = {
     INPUT(nay_sst_comparator, fill_comparator, in_read_comparator),
     INPUT(nay_sst_codec, fill_codec, in_write_codec),
     INPUT(nay_sst_codec, fill_codec, in_read_codec),
-    INPUT(nay_table_filters_options, fill_nothing, in_table_filters),
+    INPUT(nay_sst_filters_options, fill_nothing, in_table_filters),
     INPUT(nay_params, fill_map, in_map_build),
     INPUT(nay_params, fill_map, in_map_builder),
-    INPUT(nay_lsm_params, fill_lsm, in_lsm),
+    INPUT(nay_sst_plan_params, fill_lsm, in_lsm),
     INPUT(nay_sst_foreign_options, fill_foreign, in_foreign),
 };
 
@@ -525,8 +525,10 @@ static void values_of_every_size(void **state) {
     memset((uint8_t *)v + sizeof size, 0, len - sizeof size);
     bool fits = size >= sizeof *v;
     nay_diag diag = {.what = NULL};
-    assert_status(nay_sst_get(table, key, key_len, &diag, v), fits ? NAY_OK : NAY_EINVAL);
-    assert_status(nay_lookup_get(lookup, key, key_len, &diag, v, NULL), fits ? NAY_OK : NAY_EINVAL);
+    assert_status(nay_sst_get(table, key, key_len, NAY_SST_NEWEST, &diag, v),
+                  fits ? NAY_OK : NAY_EINVAL);
+    assert_status(nay_sst_lookup_get(lookup, key, key_len, NAY_SST_NEWEST, &diag, v, NULL),
+                  fits ? NAY_OK : NAY_EINVAL);
     if (!fits) assert_non_null(strstr(diag.what, "nay_sst_value"));
     nay_sst_value_free(v);
     assert_int_equal(v->size, size);
@@ -642,18 +644,20 @@ static void prepare(void) {
   table = open_table(table_path, NULL);
   table_bytes = sample_read(table_path, &len);
   const nay_sst *one = table;
-  nay_sst_tables_options few = {sizeof few, .max_open = 1};
+  nay_sst_pool_options few = {sizeof few, .max_open = 1};
   assert_ok(nay_sst_cache_new(1024, 1024, NULL, &cache));
-  assert_ok(nay_sst_tables_new(&few, NULL, NULL, &tables));
-  assert_ok(nay_lookup_new(&one, 1, NULL, &lookup));
-  assert_ok(nay_table_filters_open(table_bytes, len, NULL, NULL, NULL, &found));
+  assert_ok(nay_sst_pool_new(&few, NULL, NULL, &tables));
+  assert_ok(
+      nay_sst_lookup_new(&(nay_sst_lookup_level){sizeof(nay_sst_lookup_level), &one, 1, false}, 1,
+                         NULL, NULL, NULL, &lookup));
+  assert_ok(nay_sst_filters_open(table_bytes, len, NULL, NULL, NULL, &found));
 }
 
 static void release(void) {
-  nay_table_filters_free(found);
-  nay_lookup_free(lookup);
+  nay_sst_filters_free(found);
+  nay_sst_lookup_free(lookup);
   nay_sst_cache_free(cache);
-  nay_sst_tables_free(tables);
+  nay_sst_pool_free(tables);
   nay_sst_free(table);
   free(table_bytes);
   nay_filter_free(filter);

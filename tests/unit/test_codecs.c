@@ -130,12 +130,12 @@ static void tables_take_each(void **state) {
     nay_sst_value v = {.size = sizeof v};
     nay_sst_info info = {.size = sizeof info};
     assert_int_equal(nay_sst_open(path, &read, NULL, NULL, &t), NAY_OK);
-    assert_int_equal(nay_sst_describe(t, &info), NAY_OK);
+    assert_int_equal(nay_sst_stats(t, &info), NAY_OK);
     assert_int_equal(info.codec, kinds[k] & 0xff);
     for (int i = 0; i < 3000; i += 7) {
       snprintf(key, sizeof key, "key%06d", i);
       snprintf(value, sizeof value, "value of %06d", i);
-      assert_int_equal(nay_sst_get(t, key, strlen(key), NULL, &v), NAY_OK);
+      assert_int_equal(nay_sst_get(t, key, strlen(key), NAY_SST_NEWEST, NULL, &v), NAY_OK);
       assert_int_equal(v.len, strlen(value));
       assert_memory_equal(v.bytes, value, v.len);
     }

@@ -169,13 +169,14 @@ static void outputs_are_in_the_order_of_the_inputs(void **state) {
   assert_true(out.named > 5);
   level l = {.n = out.named};
   for (unsigned i = 0; i < l.n; i++) l.at[i] = open_table(out.paths[i], &read);
-  nay_lookup_level one = {
+  nay_sst_lookup_level one = {
       .size = sizeof one, .tables = (const nay_sst *const *)l.at, .n = l.n, .disjoint = true};
-  assert_ok(nay_lookup_new_levels(&one, 1, NULL, NULL, NULL, &l.lookup)); /* in order, too */
+  assert_ok(nay_sst_lookup_new(&one, 1, NULL, NULL, NULL, &l.lookup)); /* in order, too */
   for (unsigned k = 0; k < N; k++) {
     nay_sst_value v = {.size = sizeof v};
     unsigned newest = k % 2 == 0 ? 0 : k % 3 == 0 ? 1 : k % 4 == 0 ? 2 : 3;
-    nay_status status = nay_lookup_get(l.lookup, key, number_key(k, key), NULL, &v, NULL);
+    nay_status status =
+        nay_sst_lookup_get(l.lookup, key, number_key(k, key), NAY_SST_NEWEST, NULL, &v, NULL);
     assert_status(status, newest < 3 ? NAY_OK : NAY_ENOENT);
     if (status == NAY_OK) assert_int_equal(((const char *)v.bytes)[6], '0' + newest);
     nay_sst_value_free(&v);

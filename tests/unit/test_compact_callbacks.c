@@ -20,7 +20,7 @@ static unsigned user_of(const void *key) {
 }
 
 /* By the user: a third each kept, dropped, and changed to a long value. */
-static nay_sst_compact_verdict decide(void *ctx, const nay_sst_version *v, const void *value,
+static nay_sst_compact_verdict decide(void *ctx, const nay_sst_entry *v, const void *value,
                                       size_t len, void *out, size_t room, size_t *new_len) {
   verdicts *all = ctx;
   char want[32];
@@ -30,10 +30,10 @@ static nay_sst_compact_verdict decide(void *ctx, const nay_sst_version *v, const
   assert_int_equal(len, history_value((unsigned)v->sequence, want));
   assert_memory_equal(value, want, len);
   all->offered[user % 3]++;
-  if (user % 3 != 2) return user % 3 == 0 ? NAY_COMPACT_KEEP : NAY_COMPACT_DROP;
+  if (user % 3 != 2) return user % 3 == 0 ? NAY_SST_COMPACT_KEEP : NAY_SST_COMPACT_DROP;
   *new_len = 200 + user * 5; /* some need a second call */
   if (*new_len <= room) memset(out, 'x', *new_len);
-  return NAY_COMPACT_CHANGE;
+  return NAY_SST_COMPACT_CHANGE;
 }
 
 static void check_filtered(const history *h, const level *l, uint64_t snapshot) {
@@ -46,7 +46,8 @@ static void check_filtered(const history *h, const level *l, uint64_t snapshot) 
       assert_reader(l, h, user, N_WRITES);
       continue;
     }
-    nay_status status = nay_lookup_get(l->lookup, key, number_key(user, key), NULL, &v, NULL);
+    nay_status status =
+        nay_sst_lookup_get(l->lookup, key, number_key(user, key), NAY_SST_NEWEST, NULL, &v, NULL);
     assert_status(status, user % 3 == 1 ? NAY_ENOENT : NAY_OK);
     if (status == NAY_OK) {
       assert_int_equal(v.len, 200 + user * 5);
@@ -123,12 +124,12 @@ static void operands_write(const history *h, unsigned a, unsigned b, const char 
     char key[32], value[32];
     for (unsigned s = b; s >= a; s--) {
       if (h->user[s] != user) continue;
-      nay_sst_version v = {.size = sizeof v, .key = key, .len = number_key(user, key)};
+      nay_sst_entry v = {.size = sizeof v, .key = key, .len = number_key(user, key)};
       v.sequence = s;
       v.deleted = h->deleted[s];
       v.merge = !v.deleted && is_operand(s);
       int len = v.deleted ? 0 : snprintf(value, sizeof value, "%c%u", v.merge ? '+' : '=', s);
-      assert_ok(nay_sst_writer_add_version(w, &v, value, (size_t)len));
+      assert_ok(nay_sst_writer_add_entry(w, &v, value, (size_t)len));
     }
   }
   assert_ok(nay_sst_writer_finish(w, NULL));
@@ -153,10 +154,10 @@ static bool operands_at(const history *h, unsigned user, unsigned moment, char t
 }
 
 /* The same by a lookup over the table: operands are left where a stripe ends. */
-static bool operands_in(const nay_lookup *l, unsigned user, unsigned moment, char text[4096]) {
+static bool operands_in(const nay_sst_lookup *l, unsigned user, unsigned moment, char text[4096]) {
   char key[32];
   nay_sst_value v = {.size = sizeof v};
-  nay_status status = nay_lookup_get_at(l, key, number_key(user, key), moment, NULL, &v, NULL);
+  nay_status status = nay_sst_lookup_get(l, key, number_key(user, key), moment, NULL, &v, NULL);
   text[0] = 0;
   if (status == NAY_OK) snprintf(text, 4096, "%.*s", (int)v.len, (const char *)v.bytes);
   if (status != NAY_OK) assert_status(status, NAY_ENOENT);
@@ -188,10 +189,10 @@ static void operands_are_combined(void **state) {
     assert_int_equal(stats.read, stats.written + stats.superseded + stats.deletions + stats.merged);
     assert_true(calls >= stats.merged && stats.merged > 100);
     nay_sst *all = open_table(path, &read_internal);
-    nay_lookup *l;
-    nay_lookup_level one = {sizeof one, .tables = (const nay_sst *const *)&all, .n = 1};
-    nay_lookup_options read = {sizeof read, .merge = append, .merge_ctx = &calls};
-    assert_ok(nay_lookup_new_levels(&one, 1, &read, NULL, NULL, &l));
+    nay_sst_lookup *l;
+    nay_sst_lookup_level one = {sizeof one, .tables = (const nay_sst *const *)&all, .n = 1};
+    nay_sst_lookup_options read = {sizeof read, .merge = append, .merge_ctx = &calls};
+    assert_ok(nay_sst_lookup_new(&one, 1, &read, NULL, NULL, &l));
     for (unsigned user = 0; user < N_USERS; user++) {
       for (size_t k = 0; k <= how.nsnapshots; k++) {
         char want[4096] = "", got[4096];
@@ -201,7 +202,7 @@ static void operands_are_combined(void **state) {
         assert_string_equal(got, want);
       }
     }
-    nay_lookup_free(l);
+    nay_sst_lookup_free(l);
     nay_sst_free(all);
   }
   assert_status(nay_sst_compact(t, 2, path, NULL, NULL, NULL, NULL), NAY_ENOTSUP);
@@ -227,16 +228,16 @@ static void an_operand_is_no_value(void **state) {
   unsigned calls = 0;
   nay_diag diag = {.what = NULL};
   assert_ok(nay_sst_writer_new(temp_path(path, "operand.ldb"), &internal_keys, NULL, NULL, &w));
-  nay_sst_version one = {.size = sizeof one, .key = "k", .len = 1, .sequence = 5, .merge = true};
-  assert_ok(nay_sst_writer_add_version(w, &one, "+5", 2));
+  nay_sst_entry one = {.size = sizeof one, .key = "k", .len = 1, .sequence = 5, .merge = true};
+  assert_ok(nay_sst_writer_add_entry(w, &one, "+5", 2));
   one.sequence = 4;
   one.deleted = true;
-  assert_status(nay_sst_writer_add_version(w, &one, "", 0), NAY_EINVAL); /* one of the two */
+  assert_status(nay_sst_writer_add_entry(w, &one, "", 0), NAY_EINVAL); /* one of the two */
   assert_ok(nay_sst_writer_finish(w, NULL));
   nay_sst_writer_free(w);
   nay_sst *t = open_table(path, &read_internal);
   const nay_sst *only[] = {t};
-  assert_status(nay_sst_get(t, "k", 1, NULL, &v), NAY_ENOTSUP);
+  assert_status(nay_sst_get(t, "k", 1, NAY_SST_NEWEST, NULL, &v), NAY_ENOTSUP);
   temp_path(done, "done.ldb");
   nay_sst_compact_options how = {
       .size = sizeof how, .bottom = true, .merge = refuse, .merge_ctx = &calls};
@@ -246,7 +247,7 @@ static void an_operand_is_no_value(void **state) {
   assert_ok(nay_sst_compact(only, 1, done, &how, NULL, NULL, NULL));
   nay_sst_free(t);
   t = open_table(done, &read_internal);
-  assert_ok(nay_sst_get(t, "k", 1, NULL, &v));
+  assert_ok(nay_sst_get(t, "k", 1, NAY_SST_NEWEST, NULL, &v));
   assert_memory_equal(v.bytes, "+5", 2);
   nay_sst_value_free(&v);
   nay_sst_free(t);

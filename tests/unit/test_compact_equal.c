@@ -7,7 +7,7 @@
  * answers, under any spelling and in both directions; if nothing is kept that no reader sees; and
  * if each version that stays has the spelling of its write.
  */
-#include "nay_sst_scan.h"
+#include "nay_sst_iter.h"
 #include "support/fold_order.h"
 #include "support/sst_outputs.h"
 
@@ -52,9 +52,9 @@ static void write_part(const shape *p, const history *h, unsigned a, unsigned b,
       char key[32], value[32];
       if (h->user[s] != user) continue;
       size_t len = spell_write(h, s, key), value_len = value_of(p, h, s, value);
-      nay_sst_version v = {sizeof v, key, len, s, h->deleted[s], is_operand(p, h, s)};
+      nay_sst_entry v = {sizeof v, key, len, s, h->deleted[s], is_operand(p, h, s)};
       if (p->internal) {
-        assert_ok(nay_sst_writer_add_version(w, &v, value, value_len));
+        assert_ok(nay_sst_writer_add_entry(w, &v, value, value_len));
       } else {
         assert_ok(nay_sst_writer_add(w, key, len, value, value_len));
         break;
@@ -112,10 +112,10 @@ static bool append(void *ctx, const nay_sst_operands *o, void *out, size_t room,
 static void fold_open(const shape *p, const outputs *o, level *l) {
   l->n = o->n;
   for (unsigned i = 0; i < o->n; i++) l->at[i] = open_fold(p, &fold, o->done[i].path);
-  nay_lookup_level one = {
+  nay_sst_lookup_level one = {
       .size = sizeof one, .tables = (const nay_sst *const *)l->at, .n = l->n, .disjoint = true};
-  nay_lookup_options how = {sizeof how, .merge = p->operands ? append : NULL};
-  assert_ok(nay_lookup_new_levels(&one, 1, &how, NULL, NULL, &l->lookup));
+  nay_sst_lookup_options how = {sizeof how, .merge = p->operands ? append : NULL};
+  assert_ok(nay_sst_lookup_new(&one, 1, &how, NULL, NULL, &l->lookup));
 }
 
 /* ---- what a reader must see ---- */
@@ -143,7 +143,7 @@ static void assert_gets(const shape *p, const history *h, const level *l, unsign
     unsigned newest;
     bool there = value_at(p, h, user, moment, want, &newest);
     size_t len = spell(user, nay_hash_mix(user + moment), key);
-    nay_status status = nay_lookup_get_at(l->lookup, key, len, moment, NULL, &v, NULL);
+    nay_status status = nay_sst_lookup_get(l->lookup, key, len, moment, NULL, &v, NULL);
     assert_status(status, there ? NAY_OK : NAY_ENOENT);
     if (!there) continue;
     assert_int_equal(v.len, strlen(want));
@@ -155,47 +155,47 @@ static void assert_gets(const shape *p, const history *h, const level *l, unsign
 /* Each user once, with the spelling of the newest write. */
 static void assert_walk(const shape *p, const history *h, const level *l, unsigned moment,
                         bool backward) {
-  nay_merge *m;
-  nay_merge_options how = {.size = sizeof how, .sequence = &(uint64_t){moment}};
-  assert_ok(nay_merge_new(l->lookup, &how, NULL, NULL, &m));
-  nay_status status = backward ? nay_merge_last(m) : nay_merge_first(m);
+  nay_sst_scan *m;
+  nay_sst_scan_options how = {.size = sizeof how, .sequence = &(uint64_t){moment}};
+  assert_ok(nay_sst_scan_new(l->lookup, &how, NULL, NULL, &m));
+  nay_status status = backward ? nay_sst_scan_last(m) : nay_sst_scan_first(m);
   for (unsigned i = 0; i < N_USERS; i++) {
     char key[32], want[4096];
     unsigned user = backward ? N_USERS - 1 - i : i, newest;
     size_t len, value_len;
     if (!value_at(p, h, user, moment, want, &newest)) continue;
     assert_ok(status);
-    const void *at = nay_merge_key(m, &len), *value = nay_merge_value(m, &value_len);
+    const void *at = nay_sst_scan_key(m, &len), *value = nay_sst_scan_value(m, &value_len);
     assert_int_equal(len, spell_write(h, newest, key));
     assert_memory_equal(at, key, len);
     assert_int_equal(value_len, strlen(want));
     assert_memory_equal(value, want, value_len);
-    status = backward ? nay_merge_prev(m) : nay_merge_next(m);
+    status = backward ? nay_sst_scan_prev(m) : nay_sst_scan_next(m);
   }
-  assert_status(status, NAY_ENOENT);
-  nay_merge_free(m);
+  assert_status(status, NAY_EEND);
+  nay_sst_scan_free(m);
 }
 
 /* Each version is spelled as its write was, combined operands as the newest of them, with whose
  * value they end. */
 static uint64_t assert_versions(const shape *p, const history *h, const level *l) {
-  nay_merge *m;
+  nay_sst_scan *m;
   uint64_t n = 0;
-  nay_merge_options how = {sizeof how, .all_versions = true};
-  assert_ok(nay_merge_new(l->lookup, &how, NULL, NULL, &m));
-  for (nay_status s = nay_merge_first(m); s == NAY_OK; s = nay_merge_next(m), n++) {
+  nay_sst_scan_options how = {sizeof how, .all_versions = true};
+  assert_ok(nay_sst_scan_new(l->lookup, &how, NULL, NULL, &m));
+  for (nay_status s = nay_sst_scan_first(m); s == NAY_OK; s = nay_sst_scan_next(m), n++) {
     char key[32];
-    nay_sst_version v = {.size = sizeof v};
-    assert_ok(nay_merge_version(m, &v));
+    nay_sst_entry v = {.size = sizeof v};
+    assert_ok(nay_sst_scan_entry(m, &v));
     assert_int_equal(v.len, spell_write(h, (unsigned)v.sequence, key));
     assert_memory_equal(v.key, key, v.len);
     char end[32];
     size_t len, end_len = value_of(p, h, (unsigned)v.sequence, end);
-    const char *value = nay_merge_value(m, &len);
+    const char *value = nay_sst_scan_value(m, &len);
     assert_true(v.deleted == h->deleted[v.sequence] && len >= end_len);
     assert_memory_equal(value + len - end_len, end, end_len);
   }
-  nay_merge_free(m);
+  nay_sst_scan_free(m);
   return n;
 }
 
@@ -274,10 +274,10 @@ static void a_deletion_hides_other_spellings(void **state) {
   const nay_sst *t[2];
   for (unsigned i = 0; i < 2; i++) { /* newest first */
     nay_sst_writer *w;
-    nay_sst_version v = {sizeof v, i == 0 ? "KEY" : "key", 3, 2 - i, i == 0, false};
+    nay_sst_entry v = {sizeof v, i == 0 ? "KEY" : "key", 3, 2 - i, i == 0, false};
     temp_path(paths[i], i == 0 ? "newer.ldb" : "older.ldb");
     assert_ok(nay_sst_writer_new(paths[i], &how, NULL, NULL, &w));
-    assert_ok(nay_sst_writer_add_version(w, &v, "old", i == 0 ? 0 : 3));
+    assert_ok(nay_sst_writer_add_entry(w, &v, "old", i == 0 ? 0 : 3));
     assert_ok(nay_sst_writer_finish(w, NULL));
     nay_sst_writer_free(w);
     t[i] = open_fold(&internal, &fold, paths[i]);
@@ -291,8 +291,8 @@ static void a_deletion_hides_other_spellings(void **state) {
     assert_int_equal(stats.written, bottom ? 0 : 1);
     assert_int_equal(stats.superseded, 1);
     nay_sst *made = open_fold(&internal, &fold, out);
-    nay_status status = nay_sst_get(made, "kEy", 3, NULL, &v);
-    assert_status(status, bottom ? NAY_ENOENT : NAY_OK);
+    nay_status status = nay_sst_get(made, "kEy", 3, NAY_SST_NEWEST, NULL, &v);
+    assert_status(status, NAY_ENOENT);
     assert_true(v.deleted == !bottom);
     nay_sst_value_free(&v);
     nay_sst_free(made);

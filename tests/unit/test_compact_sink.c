@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "nay_sst_io.h"
+#include "nay_sst.h"
 #include "support/flaky.h"
 #include "support/sst_outputs.h"
 
@@ -25,7 +25,7 @@ typedef struct bag_sink {
 /* All sinks of a compaction. One struct is given again and again: the library has to copy it. */
 typedef struct bag {
   pthread_mutex_t lock;
-  unsigned n, refuse_at; /* sinks; next_sink returns NULL for this one; 0: never */
+  unsigned n, refuse_at; /* sinks; next_target returns NULL for this one; 0: never */
   long calls, fail_at;   /* of write, sync and finish, in all sinks; -1: none fails */
   nay_status failure;
   unsigned wrong; /* calls that may not come */
@@ -33,7 +33,7 @@ typedef struct bag {
   bag_sink *done[MOST_OUTPUTS]; /* in the order of keys */
   unsigned ndone;
   char smallest[MOST_OUTPUTS][32];
-  nay_sst_sink given;
+  nay_sst_target given;
 } bag;
 
 static nay_status bag_call(bag_sink *s, unsigned *count) {
@@ -47,7 +47,7 @@ static nay_status bag_call(bag_sink *s, unsigned *count) {
   return status;
 }
 
-static nay_status bag_write(const nay_sst_sink *self, const void *bytes, size_t len,
+static nay_status bag_write(const nay_sst_target *self, const void *bytes, size_t len,
                             nay_diag *diag) {
   bag_sink *s = self->state;
   (void)diag;
@@ -63,19 +63,19 @@ static nay_status bag_write(const nay_sst_sink *self, const void *bytes, size_t 
   return NAY_OK;
 }
 
-static nay_status bag_sync(const nay_sst_sink *self, nay_diag *diag) {
+static nay_status bag_sync(const nay_sst_target *self, nay_diag *diag) {
   bag_sink *s = self->state;
   (void)diag;
   return bag_call(s, &s->syncs);
 }
 
-static nay_status bag_finish(const nay_sst_sink *self, nay_diag *diag) {
+static nay_status bag_finish(const nay_sst_target *self, nay_diag *diag) {
   bag_sink *s = self->state;
   (void)diag;
   return bag_call(s, &s->finishes);
 }
 
-static void bag_abort(const nay_sst_sink *self) {
+static void bag_abort(const nay_sst_target *self) {
   bag_sink *s = self->state;
   pthread_mutex_lock(&s->bag->lock);
   s->bag->wrong += s->finishes != 0 || s->aborts != 0;
@@ -83,7 +83,7 @@ static void bag_abort(const nay_sst_sink *self) {
   pthread_mutex_unlock(&s->bag->lock);
 }
 
-static const nay_sst_sink *bag_next(void *ctx) {
+static const nay_sst_target *bag_next(void *ctx) {
   bag *b = ctx;
   pthread_mutex_lock(&b->lock);
   unsigned i = b->n;
@@ -92,7 +92,7 @@ static const nay_sst_sink *bag_next(void *ctx) {
     b->n++;
     b->sinks[i].bag = b;
     b->given =
-        (nay_sst_sink){sizeof b->given, bag_write, bag_sync, bag_finish, bag_abort, &b->sinks[i]};
+        (nay_sst_target){sizeof b->given, bag_write, bag_sync, bag_finish, bag_abort, &b->sinks[i]};
   }
   pthread_mutex_unlock(&b->lock);
   return refuse ? NULL : &b->given;
@@ -122,7 +122,7 @@ static void bag_start(bag *b, long fail_at, nay_status failure) {
 
 static nay_sst_outputs outputs_into(bag *b) {
   return (nay_sst_outputs){
-      .size = sizeof(nay_sst_outputs), .done = bag_done, .ctx = b, .next_sink = bag_next};
+      .size = sizeof(nay_sst_outputs), .done = bag_done, .ctx = b, .next_target = bag_next};
 }
 
 /* Every sink has ended once, and those that were finished were told. */
@@ -143,8 +143,8 @@ static void bag_end(bag *b) {
 /* ---- bytes ---- */
 
 static nay_sst_compact_options shape_of(unsigned i, nay_sst_write_options *write) {
-  static const nay_sst_filter filters[] = {NAY_SST_NO_FILTER, NAY_SST_FULL_FILTER,
-                                           NAY_SST_PARTITIONED_FILTER};
+  static const nay_sst_filter_layout filters[] = {NAY_SST_NO_FILTER, NAY_SST_FULL_FILTER,
+                                                  NAY_SST_PARTITIONED_FILTER};
   static const uint64_t snapshots[] = {700, 2000};
   *write = internal_keys;
   write->filter = filters[i % 3];
@@ -197,7 +197,7 @@ static void sinks_take_the_bytes_of_files(void **state) {
 }
 
 /* Own reads, memory between, a descriptor in the end: no path anywhere. */
-static const nay_sst_sink *next_given(void *ctx) { return ctx; }
+static const nay_sst_target *next_given(void *ctx) { return ctx; }
 
 static void without_a_path(void **state) {
   (void)state;
@@ -206,18 +206,18 @@ static void without_a_path(void **state) {
   nay_sst_memory *first, *second;
   nay_sst_writer *w;
   nay_sst *t;
-  nay_sst_sink sink = {.size = sizeof sink};
-  nay_sst_outputs to = {.size = sizeof to, .ctx = &sink, .next_sink = next_given};
+  nay_sst_target sink = {.size = sizeof sink};
+  nay_sst_outputs to = {.size = sizeof to, .ctx = &sink, .next_target = next_given};
   assert_ok(nay_sst_memory_new(NULL, &first));
   assert_ok(nay_sst_memory_new(NULL, &second));
-  assert_ok(nay_sst_memory_sink(first, &sink));
-  assert_ok(nay_sst_writer_new_sink(&sink, NULL, NULL, NULL, &w));
+  assert_ok(nay_sst_memory_target(first, &sink));
+  assert_ok(nay_sst_writer_new_target(&sink, NULL, NULL, NULL, &w));
   assert_ok(nay_sst_writer_add(w, "a", 1, "1", 1));
   assert_ok(nay_sst_writer_finish(w, NULL));
   nay_sst_writer_free(w);
   const void *bytes = nay_sst_memory_bytes(first, &len);
   assert_ok(nay_sst_view(bytes, len, NULL, NULL, NULL, &t));
-  assert_ok(nay_sst_memory_sink(second, &sink));
+  assert_ok(nay_sst_memory_target(second, &sink));
   assert_ok(nay_sst_compact_to((const nay_sst *const[]){t}, 1, &to, NULL, NULL, NULL, NULL));
   size_t n;
   const void *compacted = nay_sst_memory_bytes(second, &n);
@@ -225,7 +225,7 @@ static void without_a_path(void **state) {
   assert_memory_equal(compacted, bytes, len);
   int fd = open(temp_path(path, "sink.ldb"), O_RDWR | O_CREAT | O_TRUNC, 0600);
   assert_true(fd >= 0);
-  assert_ok(nay_sst_sink_descriptor(fd, &sink));
+  assert_ok(nay_sst_target_descriptor(fd, &sink));
   assert_ok(nay_sst_compact_to((const nay_sst *const[]){t}, 1, &to, NULL, NULL, NULL, NULL));
   assert_int_equal(lseek(fd, 0, SEEK_END), (off_t)len);
   close(fd);
@@ -361,7 +361,7 @@ static void progress_cancels(void **state) {
 
 static unsigned refused_aborts;
 
-static void count_abort(const nay_sst_sink *self) {
+static void count_abort(const nay_sst_target *self) {
   (void)self;
   refused_aborts++;
 }
@@ -374,14 +374,14 @@ static void refused(void **state) {
   write_even(temp_path(path, "refused.ldb"), NULL, 10);
   nay_sst *t = open_table(path, NULL);
   const nay_sst *one[] = {t};
-  nay_sst_sink sink = {.size = sizeof sink, .abort = count_abort};
+  nay_sst_target sink = {.size = sizeof sink, .abort = count_abort};
   nay_sst_outputs to = {.size = sizeof to}, both = outputs_into(&b);
   assert_status(nay_sst_compact_to(one, 1, &to, NULL, NULL, &diag, NULL), NAY_EINVAL);
   assert_non_null(diag.what);
   both.next = outputs_next;
   assert_status(nay_sst_compact_to(one, 1, &both, NULL, NULL, NULL, NULL), NAY_EINVAL);
   to.ctx = &sink;
-  to.next_sink = next_given;
+  to.next_target = next_given;
   diag.what = NULL;
   assert_status(nay_sst_compact_to(one, 1, &to, NULL, NULL, &diag, NULL), NAY_EINVAL);
   assert_non_null(diag.what);

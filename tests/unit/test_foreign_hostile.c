@@ -63,7 +63,7 @@ static void every_flipped_bit(void **state) {
       nay_sst *t;
       uint64_t n, denied;
       assert_ok(nay_sst_view_as(copy, b.len, v->name, NULL, NULL, NULL, &t));
-      assert_status(nay_sst_foreign_verify(t, NULL, &n, &denied), NAY_ECORRUPT);
+      assert_status(nay_sst_verify(t, NULL, &n, &denied), NAY_ECORRUPT);
       nay_sst_free(t);
     }
     seal_foreign(copy, b.len, v->name);
@@ -236,7 +236,7 @@ static void every_allocation_may_fail(void **state) {
     nay_diag diag = {.what = NULL};
     uint64_t n, denied;
     nay_status status = nay_sst_view_as(b.at, b.len, v->name, NULL, &allocator, &diag, &t);
-    if (status == NAY_OK) status = nay_sst_foreign_verify(t, &diag, &n, &denied);
+    if (status == NAY_OK) status = nay_sst_verify(t, &diag, &n, &denied);
     if (status == NAY_OK) exercise_entries(t);
     nay_sst_free(t);
     done = memory.calls <= call;
@@ -247,9 +247,9 @@ static void every_allocation_may_fail(void **state) {
   for (long call = 0, last = 0; call <= last; call++) {
     flaky memory = {.fail_at = call};
     nay_allocator allocator = flaky_allocator(&memory);
-    nay_table_filters *t = NULL;
-    (void)nay_table_filters_open_as(b.at, b.len, v->name, NULL, &allocator, NULL, &t);
-    nay_table_filters_free(t);
+    nay_sst_filters *t = NULL;
+    (void)nay_sst_filters_open_as(b.at, b.len, v->name, NULL, &allocator, NULL, &t);
+    nay_sst_filters_free(t);
     last = memory.calls > call ? call + 1 : call - 1;
     assert_true(memory.objects == 0 && memory.faults == 0);
   }

@@ -9,7 +9,7 @@
 #include "base/bytes.h"
 #include "block/crc32c.h"
 #include "golden/golden.h"
-#include "nay_sst_foreign.h"
+#include "nay_sst.h"
 #include "nay_sst_lookup.h"
 
 #define MOST_TABLES 100u
@@ -57,8 +57,8 @@ static void make_table(const char *path, unsigned version, uint64_t first, uint6
   uint8_t key[32];
   assert_ok(nay_sst_foreign_writer_new(path, &o, NULL, NULL, &w));
   for (uint64_t i = 0; i < n; i++) {
-    nay_sst_version v = {sizeof v, .key = key, .len = make_key(first + i * step, key),
-                         .sequence = 0, .deleted = false};
+    nay_sst_entry v = {sizeof v, .key = key, .len = make_key(first + i * step, key), .sequence = 0,
+                       .deleted = false};
     assert_ok(nay_sst_foreign_writer_add(w, &v, 1, "a value of some bytes", 21, NULL));
   }
   assert_ok(nay_sst_foreign_writer_finish(w, NULL));
@@ -75,7 +75,7 @@ typedef struct scene {
 /* Counts block reads. Every tenth key is present, in tables by turns; the others are absent. */
 static uint64_t count_reads(const scene *s, uint32_t flags) {
   const nay_sst *tables[MOST_TABLES];
-  nay_lookup *lookup;
+  nay_sst_lookup *lookup;
   nay_sst_value value = {.size = sizeof value};
   nay_sst_counters before = {.size = sizeof before}, after = {.size = sizeof after};
   nay_sst_read_options how = {sizeof how, .flags = flags};
@@ -84,19 +84,21 @@ static uint64_t count_reads(const scene *s, uint32_t flags) {
     assert_ok(nay_sst_open(paths[i], &how, NULL, NULL, &t));
     tables[i] = t;
   }
-  assert_ok(nay_lookup_new(tables, s->ntables, NULL, &lookup));
-  nay_lookup_count(lookup, &before);
+  assert_ok(nay_sst_lookup_new(
+      &(nay_sst_lookup_level){sizeof(nay_sst_lookup_level), tables, s->ntables, false}, 1, NULL,
+      NULL, NULL, &lookup));
+  nay_sst_lookup_stats(lookup, &before);
   for (uint64_t i = 0; i < LOOKUPS; i++) {
     uint8_t key[32];
     bool present = i % 10 == 0;
     uint64_t number = s->first[i / 10 % s->ntables] + i * 7 % (s->keys_per_table - 1) * s->step;
     size_t len = make_key(number + !present, key);
-    nay_status status = nay_lookup_get(lookup, key, len, NULL, &value, NULL);
+    nay_status status = nay_sst_lookup_get(lookup, key, len, NAY_SST_NEWEST, NULL, &value, NULL);
     assert_status(status, present ? NAY_OK : NAY_ENOENT);
   }
-  nay_lookup_count(lookup, &after);
+  nay_sst_lookup_stats(lookup, &after);
   nay_sst_value_free(&value);
-  nay_lookup_free(lookup);
+  nay_sst_lookup_free(lookup);
   for (unsigned i = 0; i < s->ntables; i++) nay_sst_free((nay_sst *)(uintptr_t)tables[i]);
   return after.block_reads - before.block_reads;
 }
@@ -138,8 +140,8 @@ static void version_2_saves_none(void **state) {
   nay_sst *t;
   assert_ok(nay_sst_open(paths[0], NULL, NULL, NULL, &t));
   bool told = false;
-  for (size_t i = 0; nay_sst_foreign_caveat(t, i) != NULL; i++) {
-    told |= strstr(nay_sst_foreign_caveat(t, i), "saves no block read") != NULL;
+  for (size_t i = 0; nay_sst_caveat(t, i) != NULL; i++) {
+    told |= strstr(nay_sst_caveat(t, i), "saves no block read") != NULL;
   }
   assert_true(told);
   nay_sst_free(t);

@@ -2,7 +2,7 @@
  * test_foreign_sink.c - tables of nori and mini-lsm written to a sink. Every layout writes the same
  * bytes as to a path, and each call of the sink fails in every way.
  */
-#include "nay_sst_foreign.h"
+#include "nay_sst.h"
 #include "support/flaky.h"
 #include "support/sst_numbers.h"
 #include "support/sst_own_io.h"
@@ -24,7 +24,7 @@ static nay_status add_entries(nay_sst_foreign_writer *w) {
   nay_status status = NAY_OK;
   for (unsigned i = 0; i < N_ENTRIES && status == NAY_OK; i++) {
     char key[32];
-    nay_sst_version v = {.size = sizeof v, .key = key, .len = number_key(i, key)};
+    nay_sst_entry v = {.size = sizeof v, .key = key, .len = number_key(i, key)};
     status = nay_sst_foreign_writer_add(w, &v, 0, "value", 5, NULL);
   }
   return status;
@@ -44,8 +44,8 @@ static void sinks_take_the_bytes_of_files(void **state) {
     assert_ok(nay_sst_foreign_writer_finish(w, NULL));
     nay_sst_foreign_writer_free(w);
     own = (own_sink){.fail_at = -1};
-    nay_sst_sink sink = own_sink_of(&own);
-    assert_ok(nay_sst_foreign_writer_new_sink(&sink, &how, NULL, NULL, &w));
+    nay_sst_target sink = own_sink_of(&own);
+    assert_ok(nay_sst_foreign_writer_new_target(&sink, &how, NULL, NULL, &w));
     memset(&sink, 0, sizeof sink); /* the writer has a copy */
     assert_ok(add_entries(w));
     assert_ok(nay_sst_foreign_writer_finish(w, NULL));
@@ -71,8 +71,8 @@ static void sinks_fail_at_every_call(void **state) {
       nay_diag diag = {.what = NULL};
       nay_status failure = failures[at % 4], want = at % 4 == 1 ? NAY_ENOMEM : NAY_EIO;
       own = (own_sink){.fail_at = at, .failure = failure};
-      nay_sst_sink sink = own_sink_of(&own);
-      assert_ok(nay_sst_foreign_writer_new_sink(&sink, &how, NULL, NULL, &w));
+      nay_sst_target sink = own_sink_of(&own);
+      assert_ok(nay_sst_foreign_writer_new_target(&sink, &how, NULL, NULL, &w));
       nay_status status = add_entries(w);
       if (status != NAY_OK) assert_status(status, want);
       status = nay_sst_foreign_writer_finish(w, &diag);
@@ -93,13 +93,13 @@ static void writers_that_are_not_finished_abort(void **state) {
   nay_sst_foreign_options how = options_of(0), wrong = {.size = sizeof wrong, .name = "no-sst"};
   nay_sst_foreign_writer *w = NULL;
   own = (own_sink){.fail_at = -1};
-  nay_sst_sink sink = own_sink_of(&own);
-  assert_status(nay_sst_foreign_writer_new_sink(&sink, &wrong, NULL, NULL, &w), NAY_EINVAL);
+  nay_sst_target sink = own_sink_of(&own);
+  assert_status(nay_sst_foreign_writer_new_target(&sink, &wrong, NULL, NULL, &w), NAY_EINVAL);
   flaky heap = {.fail_at = -1};
   nay_allocator a = flaky_allocator(&heap);
   for (long at = 0;; at++) {
     flaky_arm(&heap, at, false);
-    nay_status status = nay_sst_foreign_writer_new_sink(&sink, &how, &a, NULL, &w);
+    nay_status status = nay_sst_foreign_writer_new_target(&sink, &how, &a, NULL, &w);
     if (status == NAY_OK) break;
     assert_status(status, NAY_ENOMEM);
     assert_true(flaky_is_clean(&heap) && own.calls == 0 && own.aborts == 0);
@@ -109,10 +109,10 @@ static void writers_that_are_not_finished_abort(void **state) {
   nay_sst_foreign_writer_free(w);
   assert_true(own.aborts == 1 && own.finishes == 0 && flaky_is_clean(&heap));
   sink.write = NULL;
-  assert_status(nay_sst_foreign_writer_new_sink(&sink, &how, NULL, NULL, &w), NAY_EINVAL);
+  assert_status(nay_sst_foreign_writer_new_target(&sink, &how, NULL, NULL, &w), NAY_EINVAL);
   sink.size = 3;
-  assert_status(nay_sst_foreign_writer_new_sink(&sink, &how, NULL, NULL, &w), NAY_EINVAL);
-  assert_status(nay_sst_foreign_writer_new_sink(NULL, &how, NULL, NULL, &w), NAY_EINVAL);
+  assert_status(nay_sst_foreign_writer_new_target(&sink, &how, NULL, NULL, &w), NAY_EINVAL);
+  assert_status(nay_sst_foreign_writer_new_target(NULL, &how, NULL, NULL, &w), NAY_EINVAL);
 }
 
 int main(void) {

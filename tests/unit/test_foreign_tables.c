@@ -11,7 +11,7 @@
 #include "base/crc32.h"
 #include "golden/foreign_tables.h"
 #include "nay_sst_filters.h"
-#include "nay_sst_lookup.h"
+#include "nay_sst_iter.h"
 
 static const char *vectors = TEST_GOLDEN;
 
@@ -36,7 +36,7 @@ static void text_add(text *t, const char *format, ...) {
 }
 
 /* Returns the number of a key in its key set. */
-static uint64_t index_of(const foreign_table *t, const nay_sst_version *v) {
+static uint64_t index_of(const foreign_table *t, const nay_sst_entry *v) {
   uint8_t key[GOLDEN_KEY_MAX];
   for (uint64_t i = 0; i < t->n; i++) {
     size_t len = t->make(i, key);
@@ -50,7 +50,7 @@ static uint64_t index_of(const foreign_table *t, const nay_sst_version *v) {
 static void add_entry(const foreign_table *t, const nay_sst_iter *it, text *list) {
   size_t len, value_len;
   const void *key = nay_sst_iter_key(it, &len), *value = nay_sst_iter_value(it, &value_len);
-  nay_sst_version v = {.size = sizeof v};
+  nay_sst_entry v = {.size = sizeof v};
   assert_ok(nay_sst_key_split(key, len, &v));
   for (size_t i = 0; i < v.len; i++) text_add(list, "%02x", ((const uint8_t *)v.key)[i]);
   text_add(list, "\t%llu\t%c\t%zu\t", (unsigned long long)index_of(t, &v), v.deleted ? 'T' : 'P',
@@ -71,14 +71,14 @@ static void check_scan(const foreign_table *t, const nay_sst *sst) {
   assert_ok(nay_sst_iter_new(sst, &it));
   nay_status status = nay_sst_iter_first(it);
   for (; status == NAY_OK; status = nay_sst_iter_next(it), n++) add_entry(t, it, &list);
-  if (status != NAY_ENOENT) fail_msg("%s: %s", t->file, nay_sst_iter_diag(it)->what);
+  if (status != NAY_EEND) fail_msg("%s: %s", t->file, nay_sst_iter_diag(it)->what);
   assert_int_equal(n, t->nentries);
   if (nay__crc32((uint8_t *)list.at, list.len) != t->crc) fail_msg("%s: the entries", t->file);
   for (status = nay_sst_iter_last(it); status == NAY_OK; status = nay_sst_iter_prev(it)) back++;
-  assert_status(status, NAY_ENOENT);
+  assert_status(status, NAY_EEND);
   assert_int_equal(back, n);
   nay_sst_info info = {.size = sizeof info};
-  assert_ok(nay_sst_describe(sst, &info));
+  assert_ok(nay_sst_stats(sst, &info));
   size_t len = 0;
   if (nay_sst_iter_first(it) == NAY_OK) { /* with sequence number and deletion flag */
     const void *key = nay_sst_iter_key(it, &len);
@@ -93,15 +93,16 @@ static void check_scan(const foreign_table *t, const nay_sst *sst) {
 
 /* Looks keys up at the newest snapshot, one by one and in a batch. The first key of a block tests
  * that the index search does not stop one block too early. */
-static void check_lookups(const foreign_table *t, const nay_sst *sst, const nay_lookup *lookup,
+static void check_lookups(const foreign_table *t, const nay_sst *sst, const nay_sst_lookup *lookup,
                           const void *key, size_t len) {
   nay_sst_value value = {.size = sizeof value}, batch = {.size = sizeof batch};
   nay_status status = NAY_EINVAL;
-  if (nay_sst_get_at(sst, key, len, NAY_SST_MAX_SEQUENCE, NULL, &value) != NAY_OK) {
+  nay_status got = nay_sst_get(sst, key, len, NAY_SST_MAX_SEQUENCE, NULL, &value);
+  if (got != (value.deleted ? NAY_ENOENT : NAY_OK)) {
     fail_msg("%s: a present key at a snapshot", t->file);
   }
-  assert_ok(nay_lookup_get_many(lookup, &key, &len, 1, NAY_SST_MAX_SEQUENCE, NULL, &batch, &status,
-                                NULL));
+  assert_ok(nay_sst_lookup_get_many(lookup, &key, &len, 1, NAY_SST_MAX_SEQUENCE, NULL, &batch,
+                                    &status, NULL));
   if (status != (value.deleted ? NAY_ENOENT : NAY_OK)) {
     fail_msg("%s: a present key in a batch", t->file);
   }
@@ -110,14 +111,17 @@ static void check_lookups(const foreign_table *t, const nay_sst *sst, const nay_
 }
 
 static void check_gets(const foreign_table *t, const nay_sst *sst) {
-  nay_lookup *lookup;
-  assert_ok(nay_lookup_new(&sst, 1, NULL, &lookup));
+  nay_sst_lookup *lookup;
+  assert_ok(
+      nay_sst_lookup_new(&(nay_sst_lookup_level){sizeof(nay_sst_lookup_level), &sst, 1, false}, 1,
+                         NULL, NULL, NULL, &lookup));
   uint8_t key[GOLDEN_KEY_MAX];
   nay_sst_value value = {.size = sizeof value};
   nay_diag diag = {.what = NULL};
   for (uint64_t i = 0; i < t->n; i++) {
     size_t len = t->make(i, key);
-    if (nay_sst_get(sst, key, len, &diag, &value) != NAY_OK) {
+    nay_status status = nay_sst_get(sst, key, len, NAY_SST_NEWEST, &diag, &value);
+    if (status != (value.deleted ? NAY_ENOENT : NAY_OK)) {
       fail_msg("%s: present key %llu", t->file, (unsigned long long)i);
     }
     assert_true(nay_sst_may_contain(sst, key, len));
@@ -125,9 +129,9 @@ static void check_gets(const foreign_table *t, const nay_sst *sst) {
   }
   for (uint64_t i = 0; i < FOREIGN_ABSENT; i++) {
     size_t len = t->make(t->absent_first + i, key);
-    assert_status(nay_sst_get(sst, key, len, &diag, &value), NAY_ENOENT);
+    assert_status(nay_sst_get(sst, key, len, NAY_SST_NEWEST, &diag, &value), NAY_ENOENT);
   }
-  nay_lookup_free(lookup);
+  nay_sst_lookup_free(lookup);
   nay_sst_value_free(&value);
 }
 
@@ -143,14 +147,14 @@ static void check_filter(const foreign_table *t, const nay_sst *sst) {
       if (maybe != foreign_bit(t->absent, i)) fail_msg("%s: absent key %u", t->file, (unsigned)i);
     }
   }
-  assert_ok(nay_sst_foreign_verify(sst, NULL, &nentries, &ndenied));
+  assert_ok(nay_sst_verify(sst, NULL, &nentries, &ndenied));
   assert_int_equal(nentries, t->nentries);
   assert_int_equal(ndenied, foreign_list_len(t->denied));
 }
 
-static bool full_filters(const nay_table_filters *t) {
+static bool full_filters(const nay_sst_filters *t) {
   const char *caveat;
-  for (size_t i = 0; (caveat = nay_table_filters_caveat(t, i)) != NULL; i++) {
+  for (size_t i = 0; (caveat = nay_sst_filters_caveat(t, i)) != NULL; i++) {
     if (strstr(caveat, "full filter") != NULL) return true;
   }
   return false;
@@ -160,31 +164,31 @@ static bool full_filters(const nay_table_filters *t) {
  * misses keys. */
 static void check_table_filters(const foreign_table *t) {
   uint8_t key[GOLDEN_KEY_MAX];
-  nay_table_filters_options how = {.size = sizeof how};
+  nay_sst_filters_options how = {.size = sizeof how};
   how.codecs = nay_codecs(&how.ncodecs);
-  nay_table_filters *f;
-  assert_ok(nay_table_filters_open_as(t->bytes.at, t->bytes.len, t->name, &how, NULL, NULL, &f));
+  nay_sst_filters *f;
+  assert_ok(nay_sst_filters_open_as(t->bytes.at, t->bytes.len, t->name, &how, NULL, NULL, &f));
   bool full = full_filters(f);
   assert_int_equal(full, foreign_list_len(t->denied) != 0);
   for (uint64_t i = 0; i < t->n; i++) {
-    assert_true(nay_table_filters_may_contain(f, key, t->make(i, key)));
+    assert_true(nay_sst_filters_may_contain(f, key, t->make(i, key)));
   }
   for (uint64_t i = 0; i < FOREIGN_ABSENT && !full; i++) {
-    bool maybe = nay_table_filters_may_contain(f, key, t->make(t->absent_first + i, key));
+    bool maybe = nay_sst_filters_may_contain(f, key, t->make(t->absent_first + i, key));
     if (maybe != (t->absent[0] == '-' || foreign_bit(t->absent, i)))
       fail_msg("%s: %u", t->file, (unsigned)i);
   }
-  nay_table_filters_info info = {.size = sizeof info};
-  nay_table_filters_entry one = {.size = sizeof one};
-  nay_table_filters_describe(f, &info);
+  nay_sst_filters_info info = {.size = sizeof info};
+  nay_sst_filters_entry one = {.size = sizeof one};
+  nay_sst_filters_stats(f, &info);
   assert_int_equal(info.ndamaged, 0);
   assert_int_equal(info.nkeys, t->nori ? t->nentries : 0);
-  for (uint64_t i = 0; nay_table_filters_at(f, i, &one) == NAY_OK; i++) {
+  for (uint64_t i = 0; nay_sst_filters_at(f, i, &one) == NAY_OK; i++) {
     nay_filter *decoded;
     assert_ok(nay_format_decode(one.format, one.bytes, one.len, 0, NULL, NULL, &decoded));
     nay_filter_free(decoded);
   }
-  nay_table_filters_free(f);
+  nay_sst_filters_free(f);
 }
 
 static void check_info(const foreign_table *t, const nay_sst *sst) {
@@ -201,7 +205,7 @@ static void check_info(const foreign_table *t, const nay_sst *sst) {
   nay_sst_foreign_info info = {.size = sizeof info};
   nay_sst_info plain = {.size = sizeof plain};
   assert_ok(nay_sst_foreign_describe(sst, &info));
-  nay_sst_describe(sst, &plain);
+  nay_sst_stats(sst, &plain);
   assert_int_equal(plain.nblocks, t->nblocks);
   assert_int_equal(plain.keys, NAY_SST_KEYS_INTERNAL);
   assert_string_equal(info.layout, t->name);

@@ -8,6 +8,7 @@
 
 #include "golden/foreign_tables.h"
 #include "nay_sst_compact.h"
+#include "nay_sst_iter.h"
 #include "support/temp.h"
 
 static const char *vectors = TEST_GOLDEN;
@@ -54,7 +55,7 @@ static void write_again(const foreign_table *t, const nay_sst_foreign_options *o
        status = nay_sst_iter_next(it)) {
     size_t len, value_len;
     const void *key = nay_sst_iter_key(it, &len), *value = nay_sst_iter_value(it, &value_len);
-    nay_sst_version v = {.size = sizeof v};
+    nay_sst_entry v = {.size = sizeof v};
     assert_ok(nay_sst_key_split(key, len, &v));
     status = nay_sst_foreign_writer_add(w, &v, nay_sst_iter_term(it), value, value_len, &diag);
     if (status != NAY_OK) fail_msg("%s: %s", t->file, diag.what);
@@ -84,7 +85,7 @@ static void assert_same_entries(const foreign_table *t) {
     if (n != 0) assert_memory_equal(p, q, n);
     assert_int_equal(nay_sst_iter_term(i), nay_sst_iter_term(j));
   }
-  assert_status(y, NAY_ENOENT);
+  assert_status(y, NAY_EEND);
   nay_sst_iter_free(i);
   nay_sst_iter_free(j);
   nay_sst_free(a);
@@ -95,7 +96,7 @@ static void assert_same_entries(const foreign_table *t) {
 static void assert_denies_nothing(const foreign_table *t) {
   uint64_t nentries, ndenied;
   nay_sst *sst = open_table(out, t->name);
-  assert_ok(nay_sst_foreign_verify(sst, NULL, &nentries, &ndenied));
+  assert_ok(nay_sst_verify(sst, NULL, &nentries, &ndenied));
   assert_int_equal(nentries, t->nentries);
   assert_int_equal(ndenied, 0);
   nay_sst_free(sst);
@@ -158,14 +159,14 @@ static void mini_lsm(void **state) {
 
 typedef struct refused {
   const char *layout;
-  nay_sst_version first, then;
+  nay_sst_entry first, then;
   const char *first_value, *then_value;
   const char *why;
 } refused;
 
 static void entries_that_do_not_fit(void **state) {
   (void)state;
-#define V sizeof(nay_sst_version)
+#define V sizeof(nay_sst_entry)
   static const refused cases[] = {
       {"nori-sst", {V, "b", 1, 0, 0, 0}, {V, "a", 1, 0, 0, 0}, "1", "2", "not above"},
       {"nori-sst", {V, "b", 1, 5, 0, 0}, {V, "b", 1, 4, 0, 0}, "1", "2", "not above"},
@@ -196,8 +197,8 @@ static void entries_that_do_not_fit(void **state) {
     nay_sst_foreign_writer_free(w);
     nay_sst *sst = open_table(out, c->layout);
     nay_sst_value value = {.size = sizeof value};
-    assert_ok(nay_sst_get(sst, "b", 1, &diag, &value));
-    assert_status(nay_sst_get(sst, "c", 1, &diag, &value), NAY_ENOENT);
+    assert_ok(nay_sst_get(sst, "b", 1, NAY_SST_NEWEST, &diag, &value));
+    assert_status(nay_sst_get(sst, "c", 1, NAY_SST_NEWEST, &diag, &value), NAY_ENOENT);
     nay_sst_value_free(&value);
     nay_sst_free(sst);
   }
@@ -211,14 +212,14 @@ static void mini_lsm_limits(void **state) {
   nay_diag diag = {.what = NULL};
   memset(big, 'x', sizeof big);
   assert_ok(nay_sst_foreign_writer_new(out, &o, NULL, &diag, &w));
-  nay_sst_version v = {sizeof v, .key = big, .len = 65536, .sequence = 0, .deleted = false};
+  nay_sst_entry v = {sizeof v, .key = big, .len = 65536, .sequence = 0, .deleted = false};
   assert_status(nay_sst_foreign_writer_add(w, &v, 0, "1", 1, &diag), NAY_EINVAL);
   v.len = 1;
   assert_status(nay_sst_foreign_writer_add(w, &v, 0, big, 65536, &diag), NAY_EINVAL);
   assert_status(
       nay_sst_foreign_writer_add(w,
-                                 &(nay_sst_version){sizeof(nay_sst_version), .key = "", .len = 0,
-                                                    .sequence = 0, .deleted = false},
+                                 &(nay_sst_entry){sizeof(nay_sst_entry), .key = "", .len = 0,
+                                                  .sequence = 0, .deleted = false},
                                  0, "1", 1, &diag),
       NAY_EINVAL);
   assert_status(nay_sst_foreign_writer_finish(w, &diag), NAY_EINVAL); /* the table has no entry */
@@ -228,16 +229,16 @@ static void mini_lsm_limits(void **state) {
   assert_ok(nay_sst_foreign_writer_new(out, &o, NULL, &diag, &w));
   for (unsigned i = 0; i < 20; i++) {
     char key[16];
-    v = (nay_sst_version){sizeof(nay_sst_version), .key = key,
-                          .len = (size_t)snprintf(key, sizeof key, "k%03u", i), .sequence = 0,
-                          .deleted = false};
+    v = (nay_sst_entry){sizeof(nay_sst_entry), .key = key,
+                        .len = (size_t)snprintf(key, sizeof key, "k%03u", i), .sequence = 0,
+                        .deleted = false};
     assert_ok(nay_sst_foreign_writer_add(w, &v, 0, big, 20000, &diag));
   }
   assert_ok(nay_sst_foreign_writer_finish(w, &diag));
   nay_sst_foreign_writer_free(w);
   nay_sst *sst = open_table(out, "mini-lsm-sst");
   nay_sst_info info = {.size = sizeof info};
-  nay_sst_describe(sst, &info);
+  nay_sst_stats(sst, &info);
   assert_int_equal(info.nblocks, 5);
   nay_sst_free(sst);
 }
@@ -272,7 +273,7 @@ static void an_abandoned_table_leaves_the_old_one(void **state) {
   (void)state;
   nay_sst_foreign_options o = {.size = sizeof o, .name = "nori-sst"};
   nay_sst_foreign_writer *w;
-  nay_sst_version v = {sizeof v, .key = "k", .len = 1, .sequence = 0, .deleted = false};
+  nay_sst_entry v = {sizeof v, .key = "k", .len = 1, .sequence = 0, .deleted = false};
   assert_ok(nay_sst_foreign_writer_new(out, &o, NULL, NULL, &w));
   assert_ok(nay_sst_foreign_writer_add(w, &v, 3, "one", 3, NULL));
   assert_ok(nay_sst_foreign_writer_finish(w, NULL));
@@ -294,7 +295,7 @@ static nay_sst *one_version(const char *name, const char *file, uint64_t sequenc
   char path[TEMP_MAX];
   nay_sst_foreign_options o = {.size = sizeof o, .name = name};
   nay_sst_foreign_writer *w;
-  nay_sst_version v = {.size = sizeof v, .key = "key", .len = 3, .sequence = sequence};
+  nay_sst_entry v = {.size = sizeof v, .key = "key", .len = 3, .sequence = sequence};
   uint8_t value = (uint8_t)('0' + sequence);
   uint64_t term = strcmp(name, "nori-sst") == 0;
   temp_path(path, file);
@@ -329,7 +330,7 @@ static void compactions_start_with_the_newest_version(void **unused) {
     temp_path(path, "compacted.ldb");
     assert_ok(nay_sst_compact(tables, 3, path, &how, NULL, NULL, NULL));
     assert_ok(nay_sst_open(path, NULL, NULL, NULL, &result));
-    assert_ok(nay_sst_get(result, "key", 3, NULL, &v));
+    assert_ok(nay_sst_get(result, "key", 3, NAY_SST_NEWEST, NULL, &v));
     assert_int_equal(v.sequence, 9);
     assert_memory_equal(v.bytes, "9", 1);
     nay_sst_value_free(&v);

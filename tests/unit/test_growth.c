@@ -3,10 +3,10 @@
  * of keys, reads and allocations, as there are more entries or more tables. A cache, which compares
  * no keys, is counted in instructions: tests/unit/test_growth_cache.py.
  */
+#include "nay_sst.h"
 #include "nay_sst_compact.h"
 #include "nay_sst_lookup.h"
 #include "nay_sst_memtable.h"
-#include "nay_sst_stats.h"
 #include "support/flaky.h"
 #include "support/growth.h"
 
@@ -52,22 +52,22 @@ static unsigned one_key(unsigned i, unsigned n) { return (void)i, (void)n, 7; }
 static key_order order;
 
 static uint64_t cost_of_memtable(size_t n) {
-  nay_memtable *m;
+  nay_sst_memtable *m;
   char key[32];
-  assert_ok(nay_memtable_new(&counted, NULL, NULL, &m));
+  assert_ok(nay_sst_memtable_new(&counted, NULL, NULL, &m));
   ncompared = 0;
   for (unsigned i = 0; i < n; i++) {
     int len = snprintf(key, sizeof key, "%010u", order.key(i, (unsigned)n));
-    nay_sst_version v = {sizeof v, key, (size_t)len, .sequence = order.one_sequence ? 5 : i};
-    assert_ok(nay_memtable_add(m, &v, "v", 1));
+    nay_sst_entry v = {sizeof v, key, (size_t)len, .sequence = order.one_sequence ? 5 : i};
+    assert_ok(nay_sst_memtable_add(m, &v, "v", 1));
   }
   for (unsigned i = 0; i < n; i++) {
     nay_sst_value v = {.size = sizeof v};
     int len = snprintf(key, sizeof key, "%010u", order.key(i, (unsigned)n));
-    assert_ok(nay_memtable_get_at(m, key, (size_t)len, NAY_SST_MAX_SEQUENCE, &v));
+    assert_ok(nay_sst_memtable_get(m, key, (size_t)len, NAY_SST_MAX_SEQUENCE, NULL, &v));
     nay_sst_value_free(&v);
   }
-  nay_memtable_free(m);
+  nay_sst_memtable_free(m);
   return ncompared;
 }
 
@@ -101,18 +101,18 @@ static const nay_sst_comparator *user_order = &counted; /* NULL: bytewise, as Le
 
 /* Table t of n has ENTRIES keys: its own range of them, or every n-th one. */
 static void tree_write(tree *t, size_t i, bool disjoint, bool properties) {
-  nay_sst_sink sink = {.size = sizeof sink};
+  nay_sst_target sink = {.size = sizeof sink};
   nay_sst_writer *w;
   nay_sst_write_options how = {sizeof how, .keys = NAY_SST_KEYS_INTERNAL, .block_bytes = 128,
                                .comparator = user_order, .properties = properties};
   assert_ok(nay_sst_memory_new(NULL, &t->bytes[i]));
-  assert_ok(nay_sst_memory_sink(t->bytes[i], &sink));
-  assert_ok(nay_sst_writer_new_sink(&sink, &how, NULL, NULL, &w));
+  assert_ok(nay_sst_memory_target(t->bytes[i], &sink));
+  assert_ok(nay_sst_writer_new_target(&sink, &how, NULL, NULL, &w));
   for (size_t k = 0; k < ENTRIES; k++) {
     char key[32];
     size_t len = tree_key(disjoint ? i * ENTRIES + k : k * t->n + i, key);
-    nay_sst_version v = {sizeof v, key, len, .sequence = 1 + i};
-    assert_ok(nay_sst_writer_add_version(w, &v, "value", 5));
+    nay_sst_entry v = {sizeof v, key, len, .sequence = 1 + i};
+    assert_ok(nay_sst_writer_add_entry(w, &v, "value", 5));
   }
   assert_ok(nay_sst_writer_finish(w, NULL));
   nay_sst_writer_free(w);
@@ -143,10 +143,10 @@ static void tree_free(tree *t) {
   free(t->bytes);
 }
 
-static nay_lookup *tree_lookup(const tree *t, bool disjoint) {
-  nay_lookup *l;
-  nay_lookup_level level = {sizeof level, t->tables, t->n, disjoint};
-  assert_ok(nay_lookup_new_levels(&level, 1, NULL, NULL, NULL, &l));
+static nay_sst_lookup *tree_lookup(const tree *t, bool disjoint) {
+  nay_sst_lookup *l;
+  nay_sst_lookup_level level = {sizeof level, t->tables, t->n, disjoint};
+  assert_ok(nay_sst_lookup_new(&level, 1, NULL, NULL, NULL, &l));
   return l;
 }
 
@@ -154,34 +154,34 @@ static nay_lookup *tree_lookup(const tree *t, bool disjoint) {
 
 static uint64_t cost_of_lookup(size_t n) {
   tree t = tree_make(n, true, true);
-  nay_lookup *l = tree_lookup(&t, true);
+  nay_sst_lookup *l = tree_lookup(&t, true);
   uint64_t cost = ncompared;
   assert_int_equal(nread, 0); /* the index has the last keys */
-  nay_lookup_free(l);
+  nay_sst_lookup_free(l);
   tree_free(&t);
   return cost;
 }
 
 static uint64_t cost_of_gets(size_t n) {
   tree t = tree_make(n, true, true);
-  nay_lookup *l = tree_lookup(&t, true);
+  nay_sst_lookup *l = tree_lookup(&t, true);
   nay_sst_value v = {.size = sizeof v};
   ncompared = nread = 0;
   for (size_t i = 0; i < n; i++) {
     char key[32];
     size_t len = tree_key(nay_hash_mix(i) % (n * ENTRIES), key);
-    assert_ok(nay_lookup_get(l, key, len, NULL, &v, NULL));
+    assert_ok(nay_sst_lookup_get(l, key, len, NAY_SST_NEWEST, NULL, &v, NULL));
   }
   assert_true(nread <= 2 * n);
   nay_sst_value_free(&v);
-  nay_lookup_free(l);
+  nay_sst_lookup_free(l);
   tree_free(&t);
   return ncompared;
 }
 
 static uint64_t cost_of_batch(size_t n) {
   tree t = tree_make(n, true, true);
-  nay_lookup *l = tree_lookup(&t, true);
+  nay_sst_lookup *l = tree_lookup(&t, true);
   char(*text)[32] = calloc(n, sizeof *text);
   const void **keys = calloc(n, sizeof *keys);
   size_t *lens = calloc(n, sizeof *lens);
@@ -193,15 +193,15 @@ static uint64_t cost_of_batch(size_t n) {
     values[i].size = sizeof values[i];
   }
   ncompared = nread = 0;
-  assert_ok(
-      nay_lookup_get_many(l, keys, lens, n, NAY_SST_MAX_SEQUENCE, NULL, values, statuses, NULL));
+  assert_ok(nay_sst_lookup_get_many(l, keys, lens, n, NAY_SST_MAX_SEQUENCE, NULL, values, statuses,
+                                    NULL));
   for (size_t i = 0; i < n; i++) nay_sst_value_free(&values[i]);
   free(text);
   free(keys);
   free(lens);
   free(values);
   free(statuses);
-  nay_lookup_free(l);
+  nay_sst_lookup_free(l);
   tree_free(&t);
   return ncompared + nread;
 }
@@ -209,20 +209,20 @@ static uint64_t cost_of_batch(size_t n) {
 /* n changes of one lookup, each of which takes a table out and puts the one before it back. */
 static uint64_t cost_of_edits(size_t n) {
   tree t = tree_make(n, true, true);
-  nay_lookup *l = tree_lookup(&t, true);
+  nay_sst_lookup *l = tree_lookup(&t, true);
   ncompared = nread = 0;
   for (size_t i = 0; i < n; i++) {
     const nay_sst *out = t.tables[nay_hash_mix(i) % n], *back = t.tables[nay_hash_mix(i - 1) % n];
-    nay_lookup_edit e = {sizeof e, .removed = &out, .nremoved = 1, .added = &back};
-    nay_lookup *next;
+    nay_sst_lookup_edit e = {sizeof e, .removed = &out, .nremoved = 1, .added = &back};
+    nay_sst_lookup *next;
     e.nadded = i != 0 && back != out;
     if (i != 0 && back == out) continue;
-    assert_ok(nay_lookup_new_edited(l, &e, 1, NULL, NULL, &next));
-    nay_lookup_free(l);
+    assert_ok(nay_sst_lookup_new_edited(l, &e, 1, NULL, NULL, &next));
+    nay_sst_lookup_free(l);
     l = next;
   }
   assert_int_equal(nread, 0);
-  nay_lookup_free(l);
+  nay_sst_lookup_free(l);
   tree_free(&t);
   return ncompared;
 }
@@ -233,20 +233,20 @@ static void assert_reads(bool properties, uint64_t least, uint64_t most) {
   user_order = NULL;
   tree t = tree_make(200, true, properties);
   user_order = &counted;
-  nay_lookup *l = tree_lookup(&t, true);
+  nay_sst_lookup *l = tree_lookup(&t, true);
   assert_true(nread >= least && nread <= most);
   nread = 0;
   const nay_sst *gone = t.tables[100];
-  nay_lookup_edit out = {sizeof out, .removed = &gone, .nremoved = 1};
-  nay_lookup_edit in = {sizeof in, .added = &gone, .nadded = 1};
-  nay_lookup *without, *with;
-  assert_ok(nay_lookup_new_edited(l, &out, 1, NULL, NULL, &without));
+  nay_sst_lookup_edit out = {sizeof out, .removed = &gone, .nremoved = 1};
+  nay_sst_lookup_edit in = {sizeof in, .added = &gone, .nadded = 1};
+  nay_sst_lookup *without, *with;
+  assert_ok(nay_sst_lookup_new_edited(l, &out, 1, NULL, NULL, &without));
   assert_int_equal(nread, 0);
-  assert_ok(nay_lookup_new_edited(without, &in, 1, NULL, NULL, &with));
+  assert_ok(nay_sst_lookup_new_edited(without, &in, 1, NULL, NULL, &with));
   assert_true(nread <= (properties ? 0 : 2)); /* its own last block, and that of the one before */
-  nay_lookup_free(with);
-  nay_lookup_free(without);
-  nay_lookup_free(l);
+  nay_sst_lookup_free(with);
+  nay_sst_lookup_free(without);
+  nay_sst_lookup_free(l);
   tree_free(&t);
 }
 
@@ -266,35 +266,35 @@ static bool disjoint_tables;
 
 static uint64_t cost_of_scan(size_t n) {
   tree t = tree_make(n, disjoint_tables, false);
-  nay_lookup *l = tree_lookup(&t, disjoint_tables);
+  nay_sst_lookup *l = tree_lookup(&t, disjoint_tables);
   flaky heap = {.fail_at = -1};
   nay_allocator a = flaky_allocator(&heap);
-  nay_merge *m;
+  nay_sst_scan *m;
   size_t seen = 0, back = 0;
   ncompared = nread = 0;
-  assert_ok(nay_merge_new(l, NULL, &a, NULL, &m));
-  for (nay_status s = nay_merge_first(m); s == NAY_OK; s = nay_merge_next(m)) seen++;
-  for (nay_status s = nay_merge_last(m); s == NAY_OK; s = nay_merge_prev(m)) back++;
+  assert_ok(nay_sst_scan_new(l, NULL, &a, NULL, &m));
+  for (nay_status s = nay_sst_scan_first(m); s == NAY_OK; s = nay_sst_scan_next(m)) seen++;
+  for (nay_status s = nay_sst_scan_last(m); s == NAY_OK; s = nay_sst_scan_prev(m)) back++;
   assert_true(seen == n * ENTRIES && back == seen);
-  nay_merge_free(m);
-  nay_lookup_free(l);
+  nay_sst_scan_free(m);
+  nay_sst_lookup_free(l);
   tree_free(&t);
   return ncompared + nread + (uint64_t)heap.calls;
 }
 
 static uint64_t cost_of_seeks(size_t n) {
   tree t = tree_make(n, true, false);
-  nay_lookup *l = tree_lookup(&t, true);
-  nay_merge *m;
+  nay_sst_lookup *l = tree_lookup(&t, true);
+  nay_sst_scan *m;
   ncompared = nread = 0;
-  assert_ok(nay_merge_new(l, NULL, NULL, NULL, &m));
+  assert_ok(nay_sst_scan_new(l, NULL, NULL, NULL, &m));
   for (size_t i = 0; i < n; i++) {
     char key[32];
     size_t len = tree_key(nay_hash_mix(i) % (n * ENTRIES), key);
-    assert_ok(nay_merge_seek(m, key, len));
+    assert_ok(nay_sst_scan_seek(m, key, len));
   }
-  nay_merge_free(m);
-  nay_lookup_free(l);
+  nay_sst_scan_free(m);
+  nay_sst_lookup_free(l);
   tree_free(&t);
   return ncompared + nread;
 }
@@ -310,11 +310,11 @@ static void merging_iterators(void **state) {
 
 /* ---- compactions ---- */
 
-static const nay_sst_sink *next_memory(void *ctx) {
-  static nay_sst_sink sink;
+static const nay_sst_target *next_memory(void *ctx) {
+  static nay_sst_target sink;
   nay_sst_memory *memory = ctx; /* each table replaces the one before it */
-  sink = (nay_sst_sink){.size = sizeof sink};
-  assert_ok(nay_sst_memory_sink(memory, &sink));
+  sink = (nay_sst_target){.size = sizeof sink};
+  assert_ok(nay_sst_memory_target(memory, &sink));
   return &sink;
 }
 
@@ -326,7 +326,7 @@ static uint64_t cost_of_compaction(size_t n) {
   nay_allocator a = flaky_allocator(&heap);
   nay_sst_memory *memory;
   assert_ok(nay_sst_memory_new(NULL, &memory));
-  nay_sst_outputs to = {sizeof to, .next_sink = next_memory, .ctx = memory};
+  nay_sst_outputs to = {sizeof to, .next_target = next_memory, .ctx = memory};
   nay_sst_compact_options how = {sizeof how, .target_bytes = compact_in_ranges};
   nay_sst_compact_stats stats = {.size = sizeof stats};
   assert_ok(nay_sst_compact_to(t.tables, n, &to, &how, &a, NULL, &stats));

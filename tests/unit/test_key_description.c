@@ -7,6 +7,7 @@
 #include "nay_sst.h"
 #include "nay_sst_compact.h"
 #include "nay_sst_filters.h"
+#include "support/key_vectors.h"
 #include "support/temp.h"
 #include "support/test.h"
 
@@ -57,7 +58,11 @@ static void what_is_none_is_refused_at_its_byte(void **state) {
       {"itn", NAY_EVERSION, 0},
       {"u64le", NAY_EVERSION, 0},
       {"ipv4", NAY_EVERSION, 0},
-      {"int,trim", NAY_EVERSION, 4},
+      {"int,trim:", NAY_EVERSION, 4},
+      {"int,trims", NAY_EVERSION, 4},
+      {"int,trim,tri", NAY_EVERSION, 9},
+      {"int,soundex,trim", NAY_EVERSION, 4},
+      {"int,ignore-case", NAY_EVERSION, 4},
       {"text,a:%2C:%00,b", NAY_EVERSION, 5},
       {"ipv4,trim", NAY_EVERSION, 0},
   };
@@ -116,7 +121,79 @@ static void only_notations_of_text_are_the_same(void **state) {
   assert_false(nay_key_description_same("hex,trim", "text"));
 }
 
+static void known_transformations_have_one_spelling(void **state) {
+  (void)state;
+  static const struct {
+    const char *text, *canonical;
+    uint64_t bits;
+  } rows[] = {
+      {"text,trim", "text,trim", NAY_KEY_TRIM},
+      {"hex,ascii-lower", "text,ascii-lower", NAY_KEY_ASCII_LOWER},
+      {"int,ascii-lower,trim", "int,trim,ascii-lower", NAY_KEY_TRIM | NAY_KEY_ASCII_LOWER},
+      {"int,trim,trim,trim", "int,trim", NAY_KEY_TRIM},
+      {"date,trim,ascii-lower,trim", "date,trim,ascii-lower", NAY_KEY_TRIM | NAY_KEY_ASCII_LOWER},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    nay_key_description d = {.size = sizeof d};
+    char canonical[NAY_KEY_DESCRIPTION_MAX + 1];
+    assert_ok(nay_key_description_parse(rows[i].text, NULL, &d));
+    assert_int_equal(d.transformations, rows[i].bits);
+    assert_int_equal(d.ntransformations, __builtin_popcountll(rows[i].bits));
+    assert_ok(nay_key_description_canonical(rows[i].text, strlen(rows[i].text), NULL, canonical));
+    assert_string_equal(canonical, rows[i].canonical);
+    assert_true(nay_key_description_same(rows[i].text, canonical));
+  }
+  /* among unknown ones the order may matter */
+  assert_false(nay_key_description_same("int,trim,x", "int,x,trim"));
+  assert_false(nay_key_description_same("int,trim", "int,trim,ascii-lower"));
+}
+
 /* ---- conversion ---- */
+
+static void golden_descriptions_hold(void **state) {
+  (void)state;
+  assert_in_range(key_descriptions_check(TEST_GOLDEN "/keys/descriptions.txt"), 150, 10000);
+}
+
+/* Every byte at either end, alone and in a text. */
+static void trim_and_lower_know_ascii_alone(void **state) {
+  (void)state;
+  for (int byte = 0; byte < 256; byte++) {
+    const char text[5] = {(char)byte, (char)byte, 'x', (char)byte, '\0'};
+    bool space = byte == ' ' || (byte >= '\t' && byte <= '\r');
+    bool upper = byte >= 'A' && byte <= 'Z';
+    char lower[4];
+    size_t start = 99;
+    assert_int_equal(nay_key_trim(text, 4, &start), space ? 1 : 4);
+    assert_int_equal(start, space ? 2 : 0);
+    assert_int_equal(nay_key_trim(text, 2, &start), space ? 0 : 2);
+    nay_key_ascii_lower(text, 4, lower);
+    assert_int_equal((uint8_t)lower[0], upper ? byte + 32 : byte);
+    assert_int_equal(lower[2], 'x');
+  }
+  size_t start = 99;
+  assert_int_equal(nay_key_trim(NULL, 0, &start), 0);
+  assert_int_equal(start, 0);
+  nay_key_ascii_lower(NULL, 0, NULL);
+}
+
+/* What nay_key_parse reads of the trimmed text in lower case, and its offsets in the whole one. */
+static void offsets_count_bytes_of_the_whole_text(void **state) {
+  (void)state;
+  nay_key_description d = {.size = sizeof d};
+  nay_diag diag = {.offset = 99};
+  uint8_t key[8];
+  size_t len = 99;
+  assert_ok(nay_key_description_parse("int,trim", NULL, &d));
+  assert_status(nay_key_convert(&d, "   7x ", 6, &diag, key, 8, &len), NAY_EINVAL);
+  assert_int_equal(diag.offset, 4);
+  assert_int_equal(len, 99);
+  assert_status(nay_key_convert(&d, NULL, 1, &diag, key, 8, &len), NAY_EINVAL);
+  assert_status(nay_key_convert(&d, " 7", 2, &diag, key, 8, NULL), NAY_EINVAL);
+  assert_status(nay_key_convert(&d, " 7", 2, &diag, key, 7, &len), NAY_EBUFFER);
+  d.transformations |= UINT64_C(1) << 40;
+  assert_status(nay_key_convert(&d, " 7", 2, &diag, key, 8, &len), NAY_EVERSION);
+}
 
 static void conversion_is_that_of_the_type(void **state) {
   (void)state;
@@ -259,19 +336,19 @@ static void assert_table_states(const char *path, const char *key) {
   nay_sst *t;
   nay_sst_info info = {.size = sizeof info};
   assert_ok(nay_sst_open(path, NULL, NULL, NULL, &t));
-  assert_ok(nay_sst_describe(t, &info));
+  assert_ok(nay_sst_stats(t, &info));
   if (key == NULL) assert_null(info.key);
   if (key != NULL) assert_string_equal(info.key, key);
   nay_sst_free(t);
   size_t len;
   uint8_t *bytes = read_file(path, &len);
-  nay_table_filters *f;
-  nay_table_filters_info filters = {.size = sizeof filters};
-  assert_ok(nay_table_filters_open(bytes, len, NULL, NULL, NULL, &f));
-  assert_ok(nay_table_filters_describe(f, &filters));
+  nay_sst_filters *f;
+  nay_sst_filters_info filters = {.size = sizeof filters};
+  assert_ok(nay_sst_filters_open(bytes, len, NULL, NULL, NULL, &f));
+  assert_ok(nay_sst_filters_stats(f, &filters));
   if (key == NULL) assert_null(filters.key);
   if (key != NULL) assert_string_equal(filters.key, key);
-  nay_table_filters_free(f);
+  nay_sst_filters_free(f);
   free(bytes);
 }
 
@@ -284,7 +361,7 @@ static void a_table_states_it(void **state) {
   for (int filter = NAY_SST_NO_FILTER; filter <= NAY_SST_PARTITIONED_FILTER; filter++) {
     for (int shape = 0; shape < 4; shape++) { /* with properties or not, empty or not */
       nay_sst_write_options o = {
-          .size = sizeof o, .filter = (nay_sst_filter)filter, .properties = shape % 2 != 0};
+          .size = sizeof o, .filter = (nay_sst_filter_layout)filter, .properties = shape % 2 != 0};
       if (filter == NAY_SST_BLOCK_FILTER) o.policy = &policy;
       o.key = "int";
       write_table(path, &o, 1, shape >= 2);
@@ -355,6 +432,10 @@ int main(void) {
       TEST(what_is_none_is_refused_at_its_byte),
       TEST(the_longest_has_63_bytes),
       TEST(only_notations_of_text_are_the_same),
+      TEST(known_transformations_have_one_spelling),
+      TEST(golden_descriptions_hold),
+      TEST(trim_and_lower_know_ascii_alone),
+      TEST(offsets_count_bytes_of_the_whole_text),
       TEST(conversion_is_that_of_the_type),
       TEST(a_twin_merges_once_it_states_the_same),
       TEST(bad_arguments_are_refused),

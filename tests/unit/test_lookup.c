@@ -16,10 +16,10 @@ typedef struct tree {
   history h;
   unsigned nlevels, ntables;
   unsigned ends[4]; /* tables up to each level */
-  nay_lookup_level levels[4];
+  nay_sst_lookup_level levels[4];
   char paths[MOST][TEMP_MAX];
   const nay_sst *tables[MOST];
-  nay_lookup *lookup;
+  nay_sst_lookup *lookup;
 } tree;
 
 static void tree_add(tree *t, unsigned a, unsigned b, unsigned first, unsigned end,
@@ -32,10 +32,10 @@ static void tree_add(tree *t, unsigned a, unsigned b, unsigned first, unsigned e
 }
 
 static void tree_end_level(tree *t, unsigned first, bool disjoint) {
-  t->levels[t->nlevels] = (nay_lookup_level){.size = sizeof t->levels[0],
-                                             .tables = t->tables + first,
-                                             .n = t->ntables - first,
-                                             .disjoint = disjoint};
+  t->levels[t->nlevels] = (nay_sst_lookup_level){.size = sizeof t->levels[0],
+                                                 .tables = t->tables + first,
+                                                 .n = t->ntables - first,
+                                                 .disjoint = disjoint};
   t->ends[t->nlevels++] = t->ntables;
 }
 
@@ -59,11 +59,11 @@ static void tree_make(tree *t, uint64_t seed, const nay_sst_write_options *write
     }
     tree_end_level(t, begin, true);
   }
-  assert_ok(nay_lookup_new_levels(t->levels, t->nlevels, NULL, NULL, NULL, &t->lookup));
+  assert_ok(nay_sst_lookup_new(t->levels, t->nlevels, NULL, NULL, NULL, &t->lookup));
 }
 
 static void tree_free(tree *t) {
-  nay_lookup_free(t->lookup);
+  nay_sst_lookup_free(t->lookup);
   for (unsigned i = 0; i < t->ntables; i++) {
     nay_sst_free((nay_sst *)(uintptr_t)t->tables[i]);
     unlink(t->paths[i]);
@@ -83,34 +83,34 @@ typedef struct steps {
   unsigned n, blocks, nays, ranges;
   size_t table; /* of the last step */
   bool ended;   /* in that table */
-  nay_lookup_what last;
+  nay_sst_lookup_what last;
 } steps;
 
 /* The order of the steps is that of a get: what ends a table is followed by another table. */
-static void follow(void *ctx, const nay_lookup_step *step) {
+static void follow(void *ctx, const nay_sst_lookup_step *step) {
   steps *s = ctx;
   assert_int_equal(step->size, sizeof *step);
   if (s->n != 0 && step->table != s->table) assert_true(s->ended && step->table > s->table);
   if (s->n != 0 && step->table == s->table) assert_false(s->ended);
   assert_int_equal(step->level, tree_level(s->t, step->table));
-  if (step->what == NAY_LOOKUP_BLOCK) { /* a filter of blocks is probed after the index */
-    assert_true(s->last == NAY_LOOKUP_INDEX || s->last == NAY_LOOKUP_FILTER_MAYBE);
+  if (step->what == NAY_SST_LOOKUP_BLOCK) { /* a filter of blocks is probed after the index */
+    assert_true(s->last == NAY_SST_LOOKUP_INDEX || s->last == NAY_SST_LOOKUP_FILTER_MAYBE);
   }
-  if (step->what == NAY_LOOKUP_BLOCK || step->what == NAY_LOOKUP_INDEX) {
+  if (step->what == NAY_SST_LOOKUP_BLOCK || step->what == NAY_SST_LOOKUP_INDEX) {
     assert_true(step->nbytes > 0);
   }
-  if (step->what == NAY_LOOKUP_FOUND || step->what == NAY_LOOKUP_DELETED) {
-    assert_int_equal(s->last, NAY_LOOKUP_BLOCK);
+  if (step->what == NAY_SST_LOOKUP_FOUND || step->what == NAY_SST_LOOKUP_DELETED) {
+    assert_int_equal(s->last, NAY_SST_LOOKUP_BLOCK);
   }
   s->n++;
-  s->blocks += step->what == NAY_LOOKUP_BLOCK;
-  s->nays += step->what == NAY_LOOKUP_FILTER_NAY;
-  s->ranges += step->what == NAY_LOOKUP_OUT_OF_RANGE;
-  s->ended = step->what >= NAY_LOOKUP_FOUND || step->what == NAY_LOOKUP_FILTER_NAY ||
-             step->what == NAY_LOOKUP_OUT_OF_RANGE;
+  s->blocks += step->what == NAY_SST_LOOKUP_BLOCK;
+  s->nays += step->what == NAY_SST_LOOKUP_FILTER_NAY;
+  s->ranges += step->what == NAY_SST_LOOKUP_OUT_OF_RANGE;
+  s->ended = step->what >= NAY_SST_LOOKUP_FOUND || step->what == NAY_SST_LOOKUP_FILTER_NAY ||
+             step->what == NAY_SST_LOOKUP_OUT_OF_RANGE;
   s->last = step->what;
   s->table = step->table;
-  assert_string_not_equal(nay_lookup_step_text(step->what), "unknown step");
+  assert_string_not_equal(nay_sst_lookup_step_text(step->what), "unknown step");
 }
 
 /* ---- against the model ---- */
@@ -126,7 +126,7 @@ static void check_get(const tree *t, unsigned user, unsigned moment) {
   unsigned s = history_at(&t->h, user, moment);
   nay_sst_value v = {.size = sizeof v}, again = {.size = sizeof again};
   steps seen = {.t = t, .ended = true};
-  nay_status status = nay_lookup_get_at(t->lookup, key, len, moment, NULL, &v, &table);
+  nay_status status = nay_sst_lookup_get(t->lookup, key, len, moment, NULL, &v, &table);
   assert_status(status, s == 0 || t->h.deleted[s] ? NAY_ENOENT : NAY_OK);
   assert_int_equal(v.deleted, s != 0 && t->h.deleted[s]);
   if (status == NAY_OK) {
@@ -134,23 +134,24 @@ static void check_get(const tree *t, unsigned user, unsigned moment) {
     assert_int_equal(v.len, history_value(s, want));
     assert_memory_equal(v.bytes, want, v.len);
   }
-  assert_status(nay_lookup_trace(t->lookup, key, len, moment, follow, &seen, NULL, &again, &traced),
-                status);
+  assert_status(
+      nay_sst_lookup_explain(t->lookup, key, len, moment, follow, &seen, NULL, &again, &traced),
+      status);
   assert_int_equal(traced, table);
   assert_true(seen.ended && (s == 0 || seen.table == table));
   if (status == NAY_OK) {
     assert_same(&v, &again);
-    assert_int_equal(seen.last, NAY_LOOKUP_FOUND);
+    assert_int_equal(seen.last, NAY_SST_LOOKUP_FOUND);
   }
-  if (v.deleted) assert_int_equal(seen.last, NAY_LOOKUP_DELETED);
+  if (v.deleted) assert_int_equal(seen.last, NAY_SST_LOOKUP_DELETED);
   nay_sst_value_free(&v);
   nay_sst_value_free(&again);
 }
 
 static void levels_tell_the_history(void **state) {
   (void)state;
-  const nay_sst_filter filters[] = {NAY_SST_NO_FILTER, NAY_SST_FULL_FILTER,
-                                    NAY_SST_PARTITIONED_FILTER, NAY_SST_BLOCK_FILTER};
+  const nay_sst_filter_layout filters[] = {NAY_SST_NO_FILTER, NAY_SST_FULL_FILTER,
+                                           NAY_SST_PARTITIONED_FILTER, NAY_SST_BLOCK_FILTER};
   nay_policy policy = {.size = sizeof policy};
   assert_ok(nay_policy_leveldb(10, &policy));
   const nay_policy *policies[] = {&policy};
@@ -167,7 +168,7 @@ static void levels_tell_the_history(void **state) {
       check_get(&t, user, N_WRITES);
     }
     nay_sst_counters c = {.size = sizeof c};
-    assert_ok(nay_lookup_count(t.lookup, &c));
+    assert_ok(nay_sst_lookup_stats(t.lookup, &c));
     assert_true(c.gets > N_USERS && (c.filter_checks != 0) == (seed % 4 != 0));
     tree_free(&t);
   }
@@ -185,7 +186,7 @@ static void one_table_of_a_disjoint_level(void **state) {
     steps seen = {.t = &t, .ended = true};
     nay_sst_value v = {.size = sizeof v};
     size_t len = number_key(user, key);
-    (void)nay_lookup_trace(t.lookup, key, len, 0, follow, &seen, NULL, &v, NULL);
+    (void)nay_sst_lookup_explain(t.lookup, key, len, 0, follow, &seen, NULL, &v, NULL);
     assert_true(seen.blocks + seen.ranges <= 4 + 2);
     nay_sst_value_free(&v);
   }
@@ -225,13 +226,13 @@ static void a_level_must_be_disjoint(void **state) {
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     const nay_sst *tables[4];
-    nay_lookup *l;
+    nay_sst_lookup *l;
     nay_diag diag = {.what = NULL};
     for (size_t k = 0; k < cases[i].n; k++) tables[k] = t[cases[i].order[k]];
-    nay_lookup_level levels[] = {
+    nay_sst_lookup_level levels[] = {
         {.size = sizeof levels[0], .tables = &t[4], .n = 1},
         {.size = sizeof levels[0], .tables = tables, .n = cases[i].n, .disjoint = true}};
-    nay_status status = nay_lookup_new_levels(levels, 2, NULL, NULL, &diag, &l);
+    nay_status status = nay_sst_lookup_new(levels, 2, NULL, NULL, &diag, &l);
     assert_status(status, cases[i].bad < 0 ? NAY_OK : NAY_EINVAL);
     if (status != NAY_OK) {
       assert_non_null(diag.what);
@@ -243,13 +244,14 @@ static void a_level_must_be_disjoint(void **state) {
       nay_sst_value v = {.size = sizeof v};
       size_t table = 99;
       if (info.smallest == NULL) continue;
-      assert_ok(nay_lookup_get(l, info.smallest, info.smallest_len, NULL, &v, &table));
+      assert_ok(nay_sst_lookup_get(l, info.smallest, info.smallest_len, NAY_SST_NEWEST, NULL, &v,
+                                   &table));
       assert_int_equal(table, 1 + k);
-      assert_status(nay_lookup_get(l, "apples", 6, NULL, &v, NULL), NAY_ENOENT);
-      assert_status(nay_lookup_get(l, "", 0, NULL, &v, NULL), NAY_ENOENT);
+      assert_status(nay_sst_lookup_get(l, "apples", 6, NAY_SST_NEWEST, NULL, &v, NULL), NAY_ENOENT);
+      assert_status(nay_sst_lookup_get(l, "", 0, NAY_SST_NEWEST, NULL, &v, NULL), NAY_ENOENT);
       nay_sst_value_free(&v);
     }
-    nay_lookup_free(l);
+    nay_sst_lookup_free(l);
   }
   for (unsigned i = 0; i < 5; i++) {
     nay_sst_free((nay_sst *)(uintptr_t)t[i]);
@@ -266,7 +268,7 @@ static void properties_that_lie(void **state) {
   nay_sst_write_options how = {sizeof how, .properties = true};
   nay_sst_writer *w;
   nay_sst *t;
-  nay_lookup *l;
+  nay_sst_lookup *l;
   size_t len, lies = 0;
   assert_ok(nay_sst_writer_new(temp_path(path, "lies.ldb"), &how, NULL, NULL, &w));
   for (unsigned i = 0; i < 3; i++) assert_ok(nay_sst_writer_add(w, keys[i], 4, "v", 1));
@@ -285,18 +287,19 @@ static void properties_that_lie(void **state) {
   assert_ok(nay_sst_stated(t, &p));
   assert_memory_equal(p.largest, "0200", 4);
   nay_sst_value v = {.size = sizeof v};
-  for (unsigned i = 0; i < 3; i++) assert_ok(nay_sst_get(t, keys[i], 4, NULL, &v));
+  for (unsigned i = 0; i < 3; i++) assert_ok(nay_sst_get(t, keys[i], 4, NAY_SST_NEWEST, NULL, &v));
   const nay_sst *level[] = {t, table_of(above, 2, "above.ldb", other)};
-  nay_lookup_level both = {sizeof both, level, 2, true};
-  assert_status(nay_lookup_new_levels(&both, 1, NULL, NULL, NULL, &l), NAY_EINVAL);
+  nay_sst_lookup_level both = {sizeof both, level, 2, true};
+  assert_status(nay_sst_lookup_new(&both, 1, NULL, NULL, NULL, &l), NAY_EINVAL);
   both.n = 1;
-  assert_ok(nay_lookup_new_levels(&both, 1, NULL, NULL, NULL, &l));
-  for (unsigned i = 0; i < 3; i++) assert_ok(nay_lookup_get(l, keys[i], 4, NULL, &v, NULL));
-  nay_lookup *edited;
-  nay_lookup_edit e = {sizeof e, .added = &level[1], .nadded = 1};
-  assert_status(nay_lookup_new_edited(l, &e, 1, NULL, NULL, &edited), NAY_EINVAL);
+  assert_ok(nay_sst_lookup_new(&both, 1, NULL, NULL, NULL, &l));
+  for (unsigned i = 0; i < 3; i++)
+    assert_ok(nay_sst_lookup_get(l, keys[i], 4, NAY_SST_NEWEST, NULL, &v, NULL));
+  nay_sst_lookup *edited;
+  nay_sst_lookup_edit e = {sizeof e, .added = &level[1], .nadded = 1};
+  assert_status(nay_sst_lookup_new_edited(l, &e, 1, NULL, NULL, &edited), NAY_EINVAL);
   nay_sst_value_free(&v);
-  nay_lookup_free(l);
+  nay_sst_lookup_free(l);
   nay_sst_free(t);
   nay_sst_free((nay_sst *)(uintptr_t)level[1]);
   unlink(path);
@@ -306,25 +309,28 @@ static void properties_that_lie(void **state) {
 
 static void bad_arguments(void **state) {
   (void)state;
-  nay_lookup *l;
+  nay_sst_lookup *l;
   nay_diag diag = {.what = NULL};
   const nay_sst *none[] = {NULL};
-  nay_lookup_level level = {.size = sizeof level, .tables = none, .n = 1};
-  assert_status(nay_lookup_new_levels(&level, 1, NULL, NULL, &diag, &l), NAY_EINVAL);
+  nay_sst_lookup_level level = {.size = sizeof level, .tables = none, .n = 1};
+  assert_status(nay_sst_lookup_new(&level, 1, NULL, NULL, &diag, &l), NAY_EINVAL);
   assert_non_null(diag.what);
-  level = (nay_lookup_level){.size = sizeof level, .n = 1};
-  assert_status(nay_lookup_new_levels(&level, 1, NULL, NULL, NULL, &l), NAY_EINVAL);
-  assert_status(nay_lookup_new_levels(NULL, 1, NULL, NULL, NULL, &l), NAY_EINVAL);
-  assert_status(nay_lookup_new_levels(NULL, 0, NULL, NULL, NULL, NULL), NAY_EINVAL);
-  assert_ok(nay_lookup_new_levels(NULL, 0, NULL, NULL, NULL, &l));
+  level = (nay_sst_lookup_level){.size = sizeof level, .n = 1};
+  assert_status(nay_sst_lookup_new(&level, 1, NULL, NULL, NULL, &l), NAY_EINVAL);
+  assert_status(nay_sst_lookup_new(NULL, 1, NULL, NULL, NULL, &l), NAY_EINVAL);
+  assert_status(nay_sst_lookup_new(NULL, 0, NULL, NULL, NULL, NULL), NAY_EINVAL);
+  assert_ok(nay_sst_lookup_new(NULL, 0, NULL, NULL, NULL, &l));
   nay_sst_value v = {.size = sizeof v};
-  assert_status(nay_lookup_get(l, "k", 1, NULL, &v, NULL), NAY_ENOENT);
-  assert_status(nay_lookup_get_at(l, "k", 1, UINT64_MAX, NULL, &v, NULL), NAY_EINVAL);
-  nay_lookup_free(l);
+  assert_status(nay_sst_lookup_get(l, "k", 1, NAY_SST_NEWEST, NULL, &v, NULL), NAY_ENOENT);
+  assert_status(nay_sst_lookup_get(l, "k", 1, UINT64_MAX, NULL, &v, NULL), NAY_EINVAL);
+  nay_sst_lookup_free(l);
   for (long at = 0; at < 2; at++) {
     flaky heap = {.fail_at = at};
     nay_allocator a = flaky_allocator(&heap);
-    assert_status(nay_lookup_new(NULL, 0, &a, &l), NAY_ENOMEM);
+    assert_status(
+        nay_sst_lookup_new(&(nay_sst_lookup_level){sizeof(nay_sst_lookup_level), NULL, 0, false}, 1,
+                           NULL, &a, NULL, &l),
+        NAY_ENOMEM);
     assert_true(flaky_is_clean(&heap));
   }
 }

@@ -41,41 +41,41 @@ static unsigned number_of(const nay_sst *t) {
   return i;
 }
 
-static nay_status make_all(const model *m, nay_diag *diag, nay_lookup **l) {
-  nay_lookup_level levels[N_LEVELS];
+static nay_status make_all(const model *m, nay_diag *diag, nay_sst_lookup **l) {
+  nay_sst_lookup_level levels[N_LEVELS];
   for (unsigned i = 0; i < N_LEVELS; i++) {
-    levels[i] = (nay_lookup_level){sizeof levels[i], m->at[i], m->n[i], i != 0};
+    levels[i] = (nay_sst_lookup_level){sizeof levels[i], m->at[i], m->n[i], i != 0};
   }
-  return nay_lookup_new_levels(levels, N_LEVELS, NULL, NULL, diag, l);
+  return nay_sst_lookup_new(levels, N_LEVELS, NULL, NULL, diag, l);
 }
 
-static void assert_same(const nay_lookup *l, const model *m) {
-  nay_lookup *all;
+static void assert_same(const nay_sst_lookup *l, const model *m) {
+  nay_sst_lookup *all;
   size_t number = 0;
   assert_ok(make_all(m, NULL, &all));
   for (unsigned i = 0; i < N_LEVELS; i++) {
     for (size_t k = 0; k < m->n[i]; k++) {
-      assert_ptr_equal(nay_lookup_table(l, number++), m->at[i][k]);
+      assert_ptr_equal(nay_sst_lookup_table(l, number++), m->at[i][k]);
     }
   }
-  assert_null(nay_lookup_table(l, number));
+  assert_null(nay_sst_lookup_table(l, number));
   for (unsigned k = 0; k < 10 * N_TABLES; k += 7) {
     char key[32];
     nay_sst_value a = {.size = sizeof a}, b = {.size = sizeof b};
     size_t len = number_key(k, key), at = 999, want = 999;
-    assert_status(nay_lookup_get(l, key, len, NULL, &a, &at),
-                  nay_lookup_get(all, key, len, NULL, &b, &want));
+    assert_status(nay_sst_lookup_get(l, key, len, NAY_SST_NEWEST, NULL, &a, &at),
+                  nay_sst_lookup_get(all, key, len, NAY_SST_NEWEST, NULL, &b, &want));
     assert_int_equal(at, want);
     assert_int_equal(a.len, b.len);
     if (a.len != 0) assert_memory_equal(a.bytes, b.bytes, a.len);
     nay_sst_value_free(&a);
     nay_sst_value_free(&b);
   }
-  nay_lookup_free(all);
+  nay_sst_lookup_free(all);
 }
 
 /* A random edit of a level, and what it makes of the model. Returns whether it may fail. */
-static bool draw_edit(uint64_t draw, unsigned level, model *m, nay_lookup_edit *e,
+static bool draw_edit(uint64_t draw, unsigned level, model *m, nay_sst_lookup_edit *e,
                       const nay_sst **removed, const nay_sst **added) {
   model old = *m;
   bool bad = false, taken[N_TABLES] = {false};
@@ -120,19 +120,19 @@ static bool draw_edit(uint64_t draw, unsigned level, model *m, nay_lookup_edit *
     memcpy(m->at[level], merged, n * sizeof *merged);
     m->n[level] = n;
   }
-  *e = (nay_lookup_edit){sizeof *e, level, removed, nremoved, added, nadded};
+  *e = (nay_sst_lookup_edit){sizeof *e, level, removed, nremoved, added, nadded};
   return bad;
 }
 
 static void many_edits(void **state) {
   (void)state;
   model m = {.n = {0}};
-  nay_lookup *l;
+  nay_sst_lookup *l;
   unsigned failed = 0, empty = 0;
   assert_ok(make_all(&m, NULL, &l));
   for (unsigned step = 0; step < N_STEPS; step++) {
     model next = m;
-    nay_lookup_edit edits[N_LEVELS];
+    nay_sst_lookup_edit edits[N_LEVELS];
     const nay_sst *removed[N_LEVELS][2 * N_TABLES], *added[N_LEVELS][2 * N_TABLES];
     size_t n = 0;
     bool bad = false;
@@ -144,8 +144,8 @@ static void many_edits(void **state) {
     }
     if (next.n[0] > N_TABLES / 2) continue;
     nay_diag diag = {.what = NULL};
-    nay_lookup *edited = NULL;
-    nay_status status = nay_lookup_new_edited(l, edits, n, NULL, &diag, &edited);
+    nay_sst_lookup *edited = NULL;
+    nay_status status = nay_sst_lookup_new_edited(l, edits, n, NULL, &diag, &edited);
     assert_status(status, bad ? NAY_EINVAL : NAY_OK);
     assert_int_equal(diag.what != NULL, bad);
     failed += bad;
@@ -156,33 +156,33 @@ static void many_edits(void **state) {
       continue;
     }
     assert_same(edited, &next);
-    nay_lookup_free(l);
+    nay_sst_lookup_free(l);
     l = edited;
     m = next;
   }
   assert_true(failed > 20 && empty > 5 && m.n[1] > 5);
-  nay_lookup_free(l);
+  nay_sst_lookup_free(l);
 }
 
 static void empty_tables(void **state) {
   (void)state;
   model m = {.n = {0}};
-  nay_lookup *l, *edited, *back;
+  nay_sst_lookup *l, *edited, *back;
   assert_ok(make_all(&m, NULL, &l));
   const nay_sst *some[] = {tables[N_TABLES - 1], tables[3], tables[N_TABLES - 2], tables[5],
                            tables[N_TABLES - 3]};
-  nay_lookup_edit e = {sizeof e, .level = 1, .added = some, .nadded = 5};
-  assert_ok(nay_lookup_new_edited(l, &e, 1, NULL, NULL, &edited));
-  for (unsigned i = 0; i < 5; i++) assert_ptr_equal(nay_lookup_table(edited, i), some[i]);
+  nay_sst_lookup_edit e = {sizeof e, .level = 1, .added = some, .nadded = 5};
+  assert_ok(nay_sst_lookup_new_edited(l, &e, 1, NULL, NULL, &edited));
+  for (unsigned i = 0; i < 5; i++) assert_ptr_equal(nay_sst_lookup_table(edited, i), some[i]);
   const nay_sst *gone[] = {tables[N_TABLES - 2], tables[5]}, *between = tables[4];
-  e = (nay_lookup_edit){sizeof e, 1, gone, 2, &between, 1};
-  assert_ok(nay_lookup_new_edited(edited, &e, 1, NULL, NULL, &back));
-  assert_ptr_equal(nay_lookup_table(back, 1), tables[3]);
-  assert_ptr_equal(nay_lookup_table(back, 2), tables[4]);
-  assert_null(nay_lookup_table(back, 4));
-  nay_lookup_free(back);
-  nay_lookup_free(edited);
-  nay_lookup_free(l);
+  e = (nay_sst_lookup_edit){sizeof e, 1, gone, 2, &between, 1};
+  assert_ok(nay_sst_lookup_new_edited(edited, &e, 1, NULL, NULL, &back));
+  assert_ptr_equal(nay_sst_lookup_table(back, 1), tables[3]);
+  assert_ptr_equal(nay_sst_lookup_table(back, 2), tables[4]);
+  assert_null(nay_sst_lookup_table(back, 4));
+  nay_sst_lookup_free(back);
+  nay_sst_lookup_free(edited);
+  nay_sst_lookup_free(l);
 }
 
 /* A level that overlaps may have a table several times: one name stands for all copies, and a
@@ -191,44 +191,44 @@ static void copies(void **state) {
   (void)state;
   const nay_sst *a = tables[1], *b = tables[2], *c = tables[3];
   const nay_sst *all[] = {a, b, a, c, a};
-  nay_lookup_level level = {sizeof level, all, 5, false};
-  nay_lookup *l, *edited = NULL;
-  assert_ok(nay_lookup_new_levels(&level, 1, NULL, NULL, NULL, &l));
+  nay_sst_lookup_level level = {sizeof level, all, 5, false};
+  nay_sst_lookup *l, *edited = NULL;
+  assert_ok(nay_sst_lookup_new(&level, 1, NULL, NULL, NULL, &l));
   const nay_sst *names[] = {b, a, c, a};
-  nay_lookup_edit e = {sizeof e, .removed = names + 1, .nremoved = 1};
-  assert_ok(nay_lookup_new_edited(l, &e, 1, NULL, NULL, &edited));
-  assert_ptr_equal(nay_lookup_table(edited, 0), b);
-  assert_ptr_equal(nay_lookup_table(edited, 1), c);
-  assert_null(nay_lookup_table(edited, 2));
-  nay_lookup_free(edited);
+  nay_sst_lookup_edit e = {sizeof e, .removed = names + 1, .nremoved = 1};
+  assert_ok(nay_sst_lookup_new_edited(l, &e, 1, NULL, NULL, &edited));
+  assert_ptr_equal(nay_sst_lookup_table(edited, 0), b);
+  assert_ptr_equal(nay_sst_lookup_table(edited, 1), c);
+  assert_null(nay_sst_lookup_table(edited, 2));
+  nay_sst_lookup_free(edited);
   edited = NULL;
   nay_diag diag = {.what = NULL};
   const struct { size_t from, n, offset; } twice[] = {{0, 4, 3}, {1, 3, 2}};
   for (unsigned i = 0; i < 2; i++) {
     e.removed = names + twice[i].from;
     e.nremoved = twice[i].n;
-    assert_status(nay_lookup_new_edited(l, &e, 1, NULL, &diag, &edited), NAY_EINVAL);
+    assert_status(nay_sst_lookup_new_edited(l, &e, 1, NULL, &diag, &edited), NAY_EINVAL);
     assert_int_equal(diag.offset, twice[i].offset);
     assert_string_equal(diag.what, "a removed table is named twice");
   }
   names[3] = tables[4];
   e.removed = names;
   e.nremoved = 4;
-  assert_status(nay_lookup_new_edited(l, &e, 1, NULL, &diag, &edited), NAY_EINVAL);
+  assert_status(nay_sst_lookup_new_edited(l, &e, 1, NULL, &diag, &edited), NAY_EINVAL);
   assert_int_equal(diag.offset, 3);
   assert_string_equal(diag.what, "a removed table is not in its level");
   assert_null(edited);
-  nay_lookup_free(l);
+  nay_sst_lookup_free(l);
 }
 
 static void bad_arguments(void **state) {
   (void)state;
   model m = {.n = {0}};
-  nay_lookup *l, *edited = NULL;
+  nay_sst_lookup *l, *edited = NULL;
   nay_diag diag = {.what = NULL};
   const nay_sst *none = NULL, *one = tables[1];
   assert_ok(make_all(&m, NULL, &l));
-  const nay_lookup_edit bad[][2] = {
+  const nay_sst_lookup_edit bad[][2] = {
       {{sizeof bad[0][0], .level = N_LEVELS}, {sizeof bad[0][0], .level = N_LEVELS + 1}},
       {{sizeof bad[0][0], .level = 1}, {sizeof bad[0][0], .level = 1}},
       {{sizeof bad[0][0], .level = 1}, {sizeof bad[0][0], .level = 0}},
@@ -240,26 +240,26 @@ static void bad_arguments(void **state) {
       {{sizeof bad[0][0], .removed = &one, .nremoved = 1}, {sizeof bad[0][0], .level = 2}},
   };
   for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
-    assert_status(nay_lookup_new_edited(l, bad[i], 2, NULL, &diag, &edited), NAY_EINVAL);
+    assert_status(nay_sst_lookup_new_edited(l, bad[i], 2, NULL, &diag, &edited), NAY_EINVAL);
     assert_non_null(diag.what);
   }
-  assert_status(nay_lookup_new_edited(NULL, NULL, 0, NULL, NULL, &edited), NAY_EINVAL);
-  assert_status(nay_lookup_new_edited(l, NULL, 1, NULL, NULL, &edited), NAY_EINVAL);
-  assert_status(nay_lookup_new_edited(l, NULL, 0, NULL, NULL, NULL), NAY_EINVAL);
+  assert_status(nay_sst_lookup_new_edited(NULL, NULL, 0, NULL, NULL, &edited), NAY_EINVAL);
+  assert_status(nay_sst_lookup_new_edited(l, NULL, 1, NULL, NULL, &edited), NAY_EINVAL);
+  assert_status(nay_sst_lookup_new_edited(l, NULL, 0, NULL, NULL, NULL), NAY_EINVAL);
   assert_null(edited);
-  assert_null(nay_lookup_table(NULL, 0));
+  assert_null(nay_sst_lookup_table(NULL, 0));
   bool done = false;
   for (long at = 0; !done; at++) {
     flaky heap = {.fail_at = at};
     nay_allocator a = flaky_allocator(&heap);
-    nay_lookup_edit e = {sizeof e, .level = 1, .added = &one, .nadded = 1};
-    nay_status status = nay_lookup_new_edited(l, &e, 1, &a, &diag, &edited);
+    nay_sst_lookup_edit e = {sizeof e, .level = 1, .added = &one, .nadded = 1};
+    nay_status status = nay_sst_lookup_new_edited(l, &e, 1, &a, &diag, &edited);
     assert_status(status, heap.calls > at ? NAY_ENOMEM : NAY_OK);
-    if (status == NAY_OK) nay_lookup_free(edited);
+    if (status == NAY_OK) nay_sst_lookup_free(edited);
     assert_true(flaky_is_clean(&heap));
     done = heap.calls <= at;
   }
-  nay_lookup_free(l);
+  nay_sst_lookup_free(l);
 }
 
 /* A table in another order, beside or instead of the others. */
@@ -276,14 +276,14 @@ static void other_comparators(void **state) {
   assert_ok(nay_sst_writer_finish(w, NULL));
   nay_sst_writer_free(w);
   const nay_sst *other = open_table(path, &read), *first = tables[0];
-  nay_lookup_level level = {sizeof level, &first, 1, true};
-  nay_lookup *l, *edited;
+  nay_sst_lookup_level level = {sizeof level, &first, 1, true};
+  nay_sst_lookup *l, *edited;
   nay_diag diag = {.what = NULL};
-  assert_ok(nay_lookup_new_levels(&level, 1, NULL, NULL, NULL, &l));
-  nay_lookup_edit e = {sizeof e, .added = &other, .nadded = 1};
-  assert_status(nay_lookup_new_edited(l, &e, 1, NULL, &diag, &edited), NAY_EMISMATCH);
+  assert_ok(nay_sst_lookup_new(&level, 1, NULL, NULL, NULL, &l));
+  nay_sst_lookup_edit e = {sizeof e, .added = &other, .nadded = 1};
+  assert_status(nay_sst_lookup_new_edited(l, &e, 1, NULL, &diag, &edited), NAY_EMISMATCH);
   assert_true(diag.offset < 2 && diag.what != NULL);
-  nay_lookup_free(l);
+  nay_sst_lookup_free(l);
   nay_sst_free((nay_sst *)(uintptr_t)other);
   unlink(path);
 }

@@ -55,7 +55,7 @@ typedef struct tree {
   char paths[MOST][TEMP_MAX];
   const nay_sst *tables[MOST];
   nay_sst_cache *cache;
-  nay_lookup *lookup;
+  nay_sst_lookup *lookup;
 } tree;
 
 static void tree_add(tree *t, const variant *v, unsigned a, unsigned b, unsigned first,
@@ -74,7 +74,7 @@ static void tree_add(tree *t, const variant *v, unsigned a, unsigned b, unsigned
 
 /* Five overlapping tables, and two disjoint levels with gaps below them. */
 static void tree_make(tree *t, const variant *v, uint64_t seed) {
-  nay_lookup_level levels[3];
+  nay_sst_lookup_level levels[3];
   const unsigned third = N_WRITES / 3;
   *t = (tree){.ntables = 0};
   if (v->cache) assert_ok(nay_sst_cache_new(20000, 20000, NULL, &t->cache));
@@ -83,7 +83,7 @@ static void tree_make(tree *t, const variant *v, uint64_t seed) {
     unsigned b = N_WRITES - i * (third / 5);
     tree_add(t, v, b - third / 5 + 1, b, 0, N_USERS);
   }
-  levels[0] = (nay_lookup_level){.size = sizeof levels[0], .tables = t->tables, .n = 5};
+  levels[0] = (nay_sst_lookup_level){.size = sizeof levels[0], .tables = t->tables, .n = 5};
   for (unsigned level = 1; level < 3; level++) {
     unsigned begin = t->ntables, b = (3 - level) * third;
     for (unsigned user = level * 7, n; user < N_USERS; user += n + level) {
@@ -91,16 +91,16 @@ static void tree_make(tree *t, const variant *v, uint64_t seed) {
       if (n > N_USERS - user) n = N_USERS - user;
       tree_add(t, v, b - third + 1, b, user, user + n);
     }
-    levels[level] = (nay_lookup_level){.size = sizeof levels[0],
-                                       .tables = t->tables + begin,
-                                       .n = t->ntables - begin,
-                                       .disjoint = true};
+    levels[level] = (nay_sst_lookup_level){.size = sizeof levels[0],
+                                           .tables = t->tables + begin,
+                                           .n = t->ntables - begin,
+                                           .disjoint = true};
   }
-  assert_ok(nay_lookup_new_levels(levels, 3, NULL, NULL, NULL, &t->lookup));
+  assert_ok(nay_sst_lookup_new(levels, 3, NULL, NULL, NULL, &t->lookup));
 }
 
 static void tree_free(tree *t) {
-  nay_lookup_free(t->lookup);
+  nay_sst_lookup_free(t->lookup);
   for (unsigned i = 0; i < t->ntables; i++) {
     nay_sst_free((nay_sst *)(uintptr_t)t->tables[i]);
     unlink(t->paths[i]);
@@ -141,7 +141,7 @@ static void batch_free(batch *b) {
 
 static nay_sst_counters counters_lookup(const tree *t) {
   nay_sst_counters c = {.size = sizeof c};
-  assert_ok(nay_lookup_count(t->lookup, &c));
+  assert_ok(nay_sst_lookup_stats(t->lookup, &c));
   return c;
 }
 
@@ -171,13 +171,13 @@ static nay_status check_batch(const tree *t, batch *b, unsigned moment) {
     alone[i] = (nay_sst_value){.size = sizeof alone[i]};
     tables[i] = 777;
     statuses[i] =
-        nay_lookup_get_at(t->lookup, b->keys[i], b->lens[i], moment, &why, &alone[i], &tables[i]);
+        nay_sst_lookup_get(t->lookup, b->keys[i], b->lens[i], moment, &why, &alone[i], &tables[i]);
     bool error = statuses[i] != NAY_OK && statuses[i] != NAY_ENOENT;
     if (first == NAY_OK && error) first = statuses[i], want = why;
   }
   nay_sst_counters one = counters_lookup(t);
-  assert_status(nay_lookup_get_many(t->lookup, b->keys, b->lens, b->n, moment, &diag, b->values,
-                                    b->statuses, b->tables),
+  assert_status(nay_sst_lookup_get_many(t->lookup, b->keys, b->lens, b->n, moment, &diag, b->values,
+                                        b->statuses, b->tables),
                 first);
   if (first != NAY_OK) {
     assert_string_equal(diag.what, want.what);
@@ -250,10 +250,12 @@ static void large_batches_share_blocks(void **state) {
         .size = sizeof read, .comparator = custom ? &reverse : NULL, .flags = NAY_SST_PREAD};
     nay_sst *t = open_table(path, &read);
     const nay_sst *one[] = {t};
-    nay_lookup *l;
-    assert_ok(nay_lookup_new(one, 1, NULL, &l));
+    nay_sst_lookup *l;
+    assert_ok(
+        nay_sst_lookup_new(&(nay_sst_lookup_level){sizeof(nay_sst_lookup_level), one, 1, false}, 1,
+                           NULL, NULL, NULL, &l));
     uint64_t before = counters_of(t).block_reads;
-    assert_ok(nay_lookup_get_many(l, keys, lens, N, 0, NULL, values, statuses, NULL));
+    assert_ok(nay_sst_lookup_get_many(l, keys, lens, N, 0, NULL, values, statuses, NULL));
     for (unsigned i = 0; i < N; i++) {
       bool there = (unsigned)((uint64_t)i * 7919 % N) % 3 != 0;
       assert_status(statuses[i], there ? NAY_OK : NAY_ENOENT);
@@ -262,7 +264,7 @@ static void large_batches_share_blocks(void **state) {
     }
     uint64_t blocks = info_of(t).nblocks, pieces = (N + 4095) / 4096;
     assert_true(blocks > 20 && counters_of(t).block_reads - before <= blocks * pieces);
-    nay_lookup_free(l);
+    nay_sst_lookup_free(l);
     nay_sst_free(t);
     free(text);
     free((void *)(uintptr_t)keys);
@@ -294,8 +296,10 @@ static void errors_are_those_of_the_gets(void **state) {
       assert_ok(nay_sst_view(bytes[i], len, &v.read, NULL, NULL, &bad));
       tables[i] = bad;
     }
-    nay_lookup_free(t.lookup);
-    assert_ok(nay_lookup_new(tables, 5, NULL, &t.lookup));
+    nay_sst_lookup_free(t.lookup);
+    assert_ok(
+        nay_sst_lookup_new(&(nay_sst_lookup_level){sizeof(nay_sst_lookup_level), tables, 5, false},
+                           1, NULL, NULL, NULL, &t.lookup));
     batch_make(&b, seed, BATCH);
     failed += check_batch(&t, &b, N_WRITES) == NAY_ECORRUPT;
     batch_free(&b);
@@ -321,19 +325,21 @@ static void operands_are_refused(void **state) {
     nay_sst_write_options how = {sizeof how, .keys = NAY_SST_KEYS_INTERNAL};
     t = (tree){.ntables = 1};
     assert_ok(nay_sst_writer_new(temp_path(t.paths[0], "op.ldb"), &how, NULL, NULL, &w));
-    nay_sst_version v = {.size = sizeof v, .key = "key", .len = 3, .sequence = sequences[i]};
+    nay_sst_entry v = {.size = sizeof v, .key = "key", .len = 3, .sequence = sequences[i]};
     v.merge = true;
-    assert_ok(nay_sst_writer_add_version(w, &v, "+1", 2));
+    assert_ok(nay_sst_writer_add_entry(w, &v, "+1", 2));
     assert_ok(nay_sst_writer_finish(w, NULL));
     nay_sst_writer_free(w);
     t.tables[0] = open_table(t.paths[0], &read);
-    assert_ok(nay_lookup_new(t.tables, 1, NULL, &t.lookup));
+    assert_ok(nay_sst_lookup_new(
+        &(nay_sst_lookup_level){sizeof(nay_sst_lookup_level), t.tables, 1, false}, 1, NULL, NULL,
+        NULL, &t.lookup));
     b = (batch){.n = 1, .keys = {"key"}, .lens = {3}, .values = {{.size = sizeof b.values[0]}}};
     b.tables[0] = 777;
     assert_status(check_batch(&t, &b, 4), NAY_OK);
     if (i == 0) assert_status(check_batch(&t, &b, 5), NAY_ENOTSUP);
-    assert_status(nay_lookup_get_many(t.lookup, b.keys, b.lens, 1, NAY_SST_MAX_SEQUENCE, NULL,
-                                      b.values, b.statuses, NULL),
+    assert_status(nay_sst_lookup_get_many(t.lookup, b.keys, b.lens, 1, NAY_SST_MAX_SEQUENCE, NULL,
+                                          b.values, b.statuses, NULL),
                   NAY_ENOTSUP);
     assert_ok(nay_sst_iter_new(t.tables[0], &it));
     assert_ok(nay_sst_iter_seek(it, "key", 3));
@@ -353,28 +359,30 @@ static void memory_may_run_out(void **state) {
   flaky heap = {.fail_at = -1};
   nay_allocator a = flaky_allocator(&heap);
   nay_sst *own;
-  nay_lookup *l;
+  nay_sst_lookup *l;
   assert_ok(nay_sst_open(t.paths[0], &v.read, &a, NULL, &own));
   const nay_sst *one[] = {own};
-  assert_ok(nay_lookup_new(one, 1, &a, &l));
+  assert_ok(nay_sst_lookup_new(&(nay_sst_lookup_level){sizeof(nay_sst_lookup_level), one, 1, false},
+                               1, NULL, &a, NULL, &l));
   for (long at = 0; status == NAY_ENOMEM; at++) {
     nay_diag diag = {.what = NULL};
     batch_make(&b, 1, 100);
     flaky_arm(&heap, at, false);
-    status = nay_lookup_get_many(l, b.keys, b.lens, b.n, N_WRITES, &diag, b.values, b.statuses,
-                                 b.tables);
+    status = nay_sst_lookup_get_many(l, b.keys, b.lens, b.n, N_WRITES, &diag, b.values, b.statuses,
+                                     b.tables);
     flaky_arm(&heap, -1, false);
     if (status != NAY_OK) assert_non_null(diag.what);
     for (size_t i = 0; i < b.n; i++) { /* a key has the right answer or an error */
       nay_sst_value w = {.size = sizeof w};
       if (b.statuses[i] == NAY_ENOMEM) continue;
-      assert_status(nay_lookup_get(l, b.keys[i], b.lens[i], NULL, &w, NULL), b.statuses[i]);
+      assert_status(nay_sst_lookup_get(l, b.keys[i], b.lens[i], NAY_SST_NEWEST, NULL, &w, NULL),
+                    b.statuses[i]);
       nay_sst_value_free(&w);
     }
     batch_free(&b);
   }
   assert_ok(status);
-  nay_lookup_free(l);
+  nay_sst_lookup_free(l);
   nay_sst_free(own);
   assert_true(flaky_is_clean(&heap));
   tree_free(&t);
@@ -383,30 +391,32 @@ static void memory_may_run_out(void **state) {
 static void bad_arguments(void **state) {
   (void)state;
   static batch b;
-  nay_lookup *l;
+  nay_sst_lookup *l;
   nay_diag diag = {.what = NULL};
-  assert_ok(nay_lookup_new(NULL, 0, NULL, &l));
+  assert_ok(
+      nay_sst_lookup_new(&(nay_sst_lookup_level){sizeof(nay_sst_lookup_level), NULL, 0, false}, 1,
+                         NULL, NULL, NULL, &l));
   batch_make(&b, 1, 10);
-  assert_ok(nay_lookup_get_many(l, b.keys, b.lens, 10, 0, NULL, b.values, b.statuses, NULL));
+  assert_ok(nay_sst_lookup_get_many(l, b.keys, b.lens, 10, 0, NULL, b.values, b.statuses, NULL));
   for (unsigned i = 0; i < 10; i++) assert_status(b.statuses[i], NAY_ENOENT);
-  assert_ok(nay_lookup_get_many(l, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL));
+  assert_ok(nay_sst_lookup_get_many(l, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL));
   b.statuses[0] = NAY_EIO;
-  assert_status(nay_lookup_get_many(l, NULL, b.lens, 1, 0, &diag, b.values, b.statuses, NULL),
+  assert_status(nay_sst_lookup_get_many(l, NULL, b.lens, 1, 0, &diag, b.values, b.statuses, NULL),
                 NAY_EINVAL);
   assert_non_null(diag.what);
   assert_status(
-      nay_lookup_get_many(l, b.keys, b.lens, 1, UINT64_MAX, NULL, b.values, b.statuses, NULL),
+      nay_sst_lookup_get_many(l, b.keys, b.lens, 1, UINT64_MAX, NULL, b.values, b.statuses, NULL),
       NAY_EINVAL);
   b.values[7].size += 8;
-  assert_status(nay_lookup_get_many(l, b.keys, b.lens, 10, 0, NULL, b.values, b.statuses, NULL),
+  assert_status(nay_sst_lookup_get_many(l, b.keys, b.lens, 10, 0, NULL, b.values, b.statuses, NULL),
                 NAY_EINVAL);
   b.values[7].size -= 8;
   b.keys[3] = NULL;
   b.lens[3] = 1;
-  assert_status(nay_lookup_get_many(l, b.keys, b.lens, 10, 0, NULL, b.values, b.statuses, NULL),
+  assert_status(nay_sst_lookup_get_many(l, b.keys, b.lens, 10, 0, NULL, b.values, b.statuses, NULL),
                 NAY_EINVAL);
   assert_status(b.statuses[0], NAY_EIO); /* untouched */
-  nay_lookup_free(l);
+  nay_sst_lookup_free(l);
 }
 
 int main(void) {

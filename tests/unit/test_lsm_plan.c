@@ -13,29 +13,30 @@
 #define MOST_LEVELS 64
 
 typedef struct tree {
-  nay_lsm_plan *plan;
+  nay_sst_plan *plan;
   size_t n;
-  nay_lsm_level level[2][MOST_LEVELS];
-  nay_lsm_sums sums[2];
+  nay_sst_level level[2][MOST_LEVELS];
+  nay_sst_plan_info sums[2];
 } tree;
 
-static tree tree_of(nay_lsm_params p) {
+static tree tree_of(nay_sst_plan_params p) {
   tree t = {.n = 0};
   nay_diag diag = {.what = NULL};
   p.size = sizeof p;
-  nay_status status = nay_lsm_plan_new(&p, NULL, &diag, &t.plan);
+  nay_status status = nay_sst_plan_new(&p, NULL, &diag, &t.plan);
   if (status != NAY_OK) fail_msg("%s", diag.what);
   for (int a = 0; a < 2; a++) {
-    nay_lsm_level level = {.size = sizeof level};
-    t.sums[a] = (nay_lsm_sums){.size = sizeof t.sums[a]};
-    for (t.n = 0; nay_lsm_plan_level(t.plan, (nay_lsm_allocation)a, t.n, &level) == NAY_OK; t.n++) {
+    nay_sst_level level = {.size = sizeof level};
+    t.sums[a] = (nay_sst_plan_info){.size = sizeof t.sums[a]};
+    for (t.n = 0; nay_sst_plan_level(t.plan, (nay_sst_plan_allocation)a, t.n, &level) == NAY_OK;
+         t.n++) {
       assert_true(t.n < MOST_LEVELS);
       t.level[a][t.n] = level;
     }
-    assert_ok(nay_lsm_plan_sums(t.plan, (nay_lsm_allocation)a, &t.sums[a]));
+    assert_ok(nay_sst_plan_stats(t.plan, (nay_sst_plan_allocation)a, &t.sums[a]));
     assert_int_equal(t.sums[a].nlevels, t.n);
   }
-  nay_lsm_plan_free(t.plan);
+  nay_sst_plan_free(t.plan);
   return t;
 }
 
@@ -49,24 +50,24 @@ static void assert_shape(const tree *t, size_t i, uint32_t number, uint64_t nkey
 
 static void shapes(void **state) {
   (void)state;
-  tree t = tree_of(
-      (nay_lsm_params){.nkeys = 1110000, .ratio = 10, .nkeys_memtable = 1000, .bits_per_key = 10});
+  tree t = tree_of((nay_sst_plan_params){
+      .nkeys = 1110000, .ratio = 10, .nkeys_memtable = 1000, .bits_per_key = 10});
   assert_int_equal(t.n, 3); /* three full levels */
   for (size_t i = 0; i < 3; i++) {
     assert_shape(&t, i, (uint32_t)i + 1, i == 0 ? 10000 : i == 1 ? 100000 : 1000000, 1);
   }
-  t = tree_of(
-      (nay_lsm_params){.nkeys = 1110001, .ratio = 10, .nkeys_memtable = 1000, .bits_per_key = 10});
+  t = tree_of((nay_sst_plan_params){
+      .nkeys = 1110001, .ratio = 10, .nkeys_memtable = 1000, .bits_per_key = 10});
   assert_int_equal(t.n, 4); /* one key more needs a level more */
-  t = tree_of((nay_lsm_params){.nkeys = 1114000,
-                               .ratio = 10,
-                               .nkeys_memtable = 1000,
-                               .nruns_level0 = 4,
-                               .bits_per_key = 10});
+  t = tree_of((nay_sst_plan_params){.nkeys = 1114000,
+                                    .ratio = 10,
+                                    .nkeys_memtable = 1000,
+                                    .nruns_level0 = 4,
+                                    .bits_per_key = 10});
   assert_int_equal(t.n, 4);
   assert_shape(&t, 0, 0, 4000, 4);
   assert_shape(&t, 1, 1, 10000, 1);
-  t = tree_of((nay_lsm_params){
+  t = tree_of((nay_sst_plan_params){
       .nkeys = 2500, .ratio = 10, .nkeys_memtable = 1000, .nruns_level0 = 4, .bits_per_key = 10});
   assert_int_equal(t.n, 1); /* level 0 has them all */
   assert_shape(&t, 0, 0, 2500, 3);
@@ -74,18 +75,18 @@ static void shapes(void **state) {
 
 static void tiered_shapes(void **state) {
   (void)state;
-  nay_lsm_params p = {.nkeys = 999000,
-                      .ratio = 10,
-                      .nkeys_memtable = 1000,
-                      .bits_per_key = 10,
-                      .merging = NAY_LSM_TIERED};
+  nay_sst_plan_params p = {.nkeys = 999000,
+                           .ratio = 10,
+                           .nkeys_memtable = 1000,
+                           .bits_per_key = 10,
+                           .merging = NAY_SST_PLAN_TIERED};
   tree t = tree_of(p);
   assert_int_equal(t.n, 3);
   for (size_t i = 0; i < 3; i++) {
     assert_shape(&t, i, (uint32_t)i + 1, i == 0 ? 9000 : i == 1 ? 90000 : 900000, 9);
   }
   assert_int_equal(t.level[0][2].nkeys_filter, 100000);
-  p.merging = NAY_LSM_LAZY_LEVELED;
+  p.merging = NAY_SST_PLAN_LAZY_LEVELED;
   t = tree_of(p);
   assert_shape(&t, 1, 2, 90000, 9);
   assert_shape(&t, 2, 3, 900000, 1);
@@ -93,9 +94,10 @@ static void tiered_shapes(void **state) {
   t = tree_of(p);
   assert_int_equal(t.n, 1);
   assert_shape(&t, 0, 1, 500, 1);
-  p = (nay_lsm_params){.nkeys = 12345678, .ratio = 2, .nkeys_memtable = 1000, .bits_per_key = 10};
+  p = (nay_sst_plan_params){
+      .nkeys = 12345678, .ratio = 2, .nkeys_memtable = 1000, .bits_per_key = 10};
   tree leveled = tree_of(p);
-  p.merging = NAY_LSM_TIERED; /* with a ratio of 2 a level has one run */
+  p.merging = NAY_SST_PLAN_TIERED; /* with a ratio of 2 a level has one run */
   t = tree_of(p);
   for (size_t i = 0; i < t.n; i++) assert_int_equal(t.level[0][i].nruns, 1);
   assert_in_range(t.n - leveled.n, 0, 1);
@@ -103,11 +105,11 @@ static void tiered_shapes(void **state) {
 
 static void tables_share_runs(void **state) {
   (void)state;
-  tree t = tree_of((nay_lsm_params){.nkeys = 1110000,
-                                    .ratio = 10,
-                                    .nkeys_memtable = 1000,
-                                    .nkeys_table = 3000,
-                                    .bits_per_key = 10});
+  tree t = tree_of((nay_sst_plan_params){.nkeys = 1110000,
+                                         .ratio = 10,
+                                         .nkeys_memtable = 1000,
+                                         .nkeys_table = 3000,
+                                         .bits_per_key = 10});
   assert_int_equal(t.level[0][0].nfilters, 4);
   assert_int_equal(t.level[0][0].nkeys_filter, 2500);
   assert_int_equal(t.level[0][2].nfilters, 334);
@@ -117,18 +119,18 @@ static void tables_share_runs(void **state) {
 
 static void families_by_level(void **state) {
   (void)state;
-  nay_lsm_params p = {.nkeys = 10000000,
-                      .ratio = 10,
-                      .nkeys_memtable = 100000,
-                      .nruns_level0 = 4,
-                      .bits_per_key = 12};
+  nay_sst_plan_params p = {.nkeys = 10000000,
+                           .ratio = 10,
+                           .nkeys_memtable = 100000,
+                           .nruns_level0 = 4,
+                           .bits_per_key = 12};
   tree t = tree_of(p);
   for (size_t i = 0; i < t.n; i++) {
     assert_int_equal(t.level[1][i].kind, i == 0 ? NAY_BLOCKED : NAY_RIBBON);
     assert_non_null(strstr(t.level[1][i].why, i == 0 ? "flushes" : "compactions"));
   }
   p.nruns_level0 = 0;
-  p.merging = NAY_LSM_TIERED;
+  p.merging = NAY_SST_PLAN_TIERED;
   t = tree_of(p);
   assert_int_equal(t.level[1][0].kind, NAY_BLOCKED);
   assert_int_equal(t.level[1][t.n - 1].kind, NAY_RIBBON);
@@ -143,7 +145,7 @@ static void families_by_level(void **state) {
 /* ---- properties ---- */
 
 /* nay_params_plan gives each filter of the plan again from its bytes. */
-static void assert_reproduced(const nay_lsm_level *l) {
+static void assert_reproduced(const nay_sst_level *l) {
   nay_plan plan = {.size = sizeof plan};
   nay_params p = {sizeof p, .kind = l->kind, .nkeys = l->nkeys_filter, .nbytes = l->nbytes_filter};
   if (l->nbytes_filter == 0) {
@@ -159,11 +161,11 @@ static void assert_reproduced(const nay_lsm_level *l) {
 }
 
 static void assert_sums(const tree *t, int a, uint64_t nkeys) {
-  const nay_lsm_sums *s = &t->sums[a];
+  const nay_sst_plan_info *s = &t->sums[a];
   uint64_t keys = 0, runs = 0, filters = 0, bytes = 0;
   double reads = 0, waste = 0;
   for (size_t i = 0; i < t->n; i++) {
-    const nay_lsm_level *l = &t->level[a][i];
+    const nay_sst_level *l = &t->level[a][i];
     assert_reproduced(l);
     assert_true(l->nkeys > 0 && l->nruns > 0 && l->nkeys >= l->nruns);
     assert_true(l->fpr > 0 && l->fpr <= 1);
@@ -185,7 +187,7 @@ static void assert_sums(const tree *t, int a, uint64_t nkeys) {
   if (runs < 100) assert_true(fabs(s->present_waste - waste / (double)nkeys) <= 1e-9 * reads);
 }
 
-static void assert_properties(nay_lsm_params p) {
+static void assert_properties(nay_sst_plan_params p) {
   tree t = tree_of(p);
   for (int a = 0; a < 2; a++) {
     assert_sums(&t, a, p.nkeys);
@@ -215,14 +217,14 @@ static void properties(void **state) {
 #define PICK(list) (list)[(dice = nay_hash_mix(dice)) % (sizeof(list) / sizeof(list)[0])]
   for (unsigned i = 0; i < 160; i++) {
     double bits = PICK(budgets);
-    nay_lsm_params p = {.kind = kinds[i % NKINDS]};
+    nay_sst_plan_params p = {.kind = kinds[i % NKINDS]};
     p.nkeys = PICK(nkeys);
     p.ratio = PICK(ratios);
     p.nkeys_memtable = PICK(memtables);
     p.nkeys_table =
         p.nkeys >> 32 != 0 ? 1000000 : PICK(tables); /* some families end at 2^38 keys */
-    p.merging = (nay_lsm_merging)(i / NKINDS % 3);
-    if (p.merging == NAY_LSM_LEVELED) p.nruns_level0 = (uint32_t)(dice >> 32) % 5;
+    p.merging = (nay_sst_plan_merging)(i / NKINDS % 3);
+    if (p.merging == NAY_SST_PLAN_LEVELED) p.nruns_level0 = (uint32_t)(dice >> 32) % 5;
     if (bits <= 64 && (dice >> 40) % 2 != 0) {
       p.bits_per_key = bits;
     } else {
@@ -237,7 +239,7 @@ static void uniform_fpr_is_the_one_asked_for(void **state) {
   (void)state;
   for (size_t k = 0; k < NKINDS; k++) {
     for (size_t i = 0; i < sizeof fprs / sizeof fprs[0]; i++) {
-      nay_lsm_params p = {.nkeys = 5000000, .ratio = 10, .kind = kinds[k], .fpr = fprs[i]};
+      nay_sst_plan_params p = {.nkeys = 5000000, .ratio = 10, .kind = kinds[k], .fpr = fprs[i]};
       p.nkeys_memtable = 10000;
       assert_properties(p);
       tree t = tree_of(p);
@@ -250,7 +252,7 @@ static void uniform_fpr_is_the_one_asked_for(void **state) {
 
 /* ---- the optimum ---- */
 
-static double filter_of(const nay_lsm_level *l, nay_kind kind, uint64_t nbytes, uint64_t *got) {
+static double filter_of(const nay_sst_level *l, nay_kind kind, uint64_t nbytes, uint64_t *got) {
   nay_params p = {sizeof p, .kind = kind, .nkeys = l->nkeys_filter, .nbytes = nbytes};
   nay_plan plan = {.size = sizeof plan};
   *got = 0;
@@ -263,7 +265,7 @@ static double filter_of(const nay_lsm_level *l, nay_kind kind, uint64_t nbytes, 
  * sizes; the last level gets the rest. */
 #define STEPS 72u /* steps of 1/3 bit per key, up to 24 bits */
 static double exhaustive(const tree *t, nay_kind kind, size_t i, uint64_t left) {
-  const nay_lsm_level *l = &t->level[0][i];
+  const nay_sst_level *l = &t->level[0][i];
   uint64_t got, each = (l->nkeys + l->nruns - 1) / l->nruns;
   uint64_t filters = l->nruns * ((each + l->nkeys_filter - 1) / l->nkeys_filter);
   if (i + 1 == t->n) return (double)l->nruns * filter_of(l, kind, left / filters, &got);
@@ -278,7 +280,7 @@ static double exhaustive(const tree *t, nay_kind kind, size_t i, uint64_t left) 
   return best;
 }
 
-static void assert_optimal(nay_lsm_params p) {
+static void assert_optimal(nay_sst_plan_params p) {
   tree t = tree_of(p);
   assert_int_equal(t.n, 3);
   double best = exhaustive(&t, p.kind, 0, p.nbytes);
@@ -294,12 +296,13 @@ static void no_search_finds_better(void **state) {
   (void)state;
   for (size_t k = 1; k < NKINDS; k++) {
     for (size_t b = 0; b < sizeof bits / sizeof bits[0]; b++) {
-      nay_lsm_params p = {.nkeys = 300000, .ratio = 4, .nkeys_memtable = 5000, .kind = kinds[k]};
+      nay_sst_plan_params p = {
+          .nkeys = 300000, .ratio = 4, .nkeys_memtable = 5000, .kind = kinds[k]};
       p.nbytes = (uint64_t)((double)p.nkeys * bits[b] / 8);
       assert_optimal(p);
-      p.merging = NAY_LSM_TIERED;
+      p.merging = NAY_SST_PLAN_TIERED;
       assert_optimal(p);
-      p.merging = NAY_LSM_LAZY_LEVELED;
+      p.merging = NAY_SST_PLAN_LAZY_LEVELED;
       p.nkeys_table = 2000; /* a lookup probes one table of a run, but all need memory */
       assert_optimal(p);
     }
@@ -311,9 +314,9 @@ static void no_search_finds_better(void **state) {
  * a level is proportional to the keys of a run, so a level with half the keys per run gets
  * `per_half` bits more for each key. Real filters of these sizes are never better than the plan.
  */
-static void assert_closed_form(nay_lsm_params p, double per_half) {
+static void assert_closed_form(nay_sst_plan_params p, double per_half) {
   tree t = tree_of(p);
-  const nay_lsm_level *levels = t.level[0], *last = &levels[t.n - 1];
+  const nay_sst_level *levels = t.level[0], *last = &levels[t.n - 1];
   double more = 0, reads = 0;
   for (size_t i = 0; i < t.n; i++) {
     more += (double)levels[i].nkeys * per_half *
@@ -336,10 +339,10 @@ static void assert_closed_form(nay_lsm_params p, double per_half) {
 static void as_the_closed_form(void **state) {
   (void)state;
   for (int merging = 0; merging < 3; merging++) {
-    nay_lsm_params p = {.nkeys = 1000000000,
-                        .ratio = 10,
-                        .nbytes = 1250000000,
-                        .merging = (nay_lsm_merging)merging};
+    nay_sst_plan_params p = {.nkeys = 1000000000,
+                             .ratio = 10,
+                             .nbytes = 1250000000,
+                             .merging = (nay_sst_plan_merging)merging};
     p.kind = NAY_BLOOM;
     assert_closed_form(p, 1 / log(2));
     p.kind = NAY_RIBBON;
@@ -352,7 +355,8 @@ static void scarce_memory_leaves_the_last_level_bare(void **state) {
   (void)state;
   size_t bare_before = 0;
   for (double bits = 8; bits > 0.0005; bits /= 2) {
-    nay_lsm_params p = {.nkeys = 1000000000, .ratio = 10, .kind = NAY_BLOOM, .bits_per_key = bits};
+    nay_sst_plan_params p = {
+        .nkeys = 1000000000, .ratio = 10, .kind = NAY_BLOOM, .bits_per_key = bits};
     tree t = tree_of(p);
     size_t bare = 0;
     while (bare < t.n && t.level[1][t.n - 1 - bare].nbytes == 0) bare++;
@@ -368,7 +372,7 @@ static void scarce_memory_leaves_the_last_level_bare(void **state) {
 
 static void more_memory_than_is_of_use(void **state) {
   (void)state;
-  nay_lsm_params p = {.nkeys = 1000000, .ratio = 10, .nbytes = UINT64_MAX};
+  nay_sst_plan_params p = {.nkeys = 1000000, .ratio = 10, .nbytes = UINT64_MAX};
   tree t = tree_of(p);
   for (int a = 0; a < 2; a++) {
     assert_true(t.sums[a].nbytes <= 8 * p.nkeys);
@@ -385,7 +389,7 @@ static void more_memory_than_is_of_use(void **state) {
 static void absurd_input_is_named(void **state) {
   (void)state;
   const struct {
-    nay_lsm_params p;
+    nay_sst_plan_params p;
     const char *names;
   } rows[] = {
       {{.ratio = 10, .nbytes = 1}, "nkeys is 0"},
@@ -407,9 +411,9 @@ static void absurd_input_is_named(void **state) {
       {{.nkeys = 1, .ratio = 10, .nbytes = 1, .nkeys_memtable = UINT64_MAX}, "nkeys_memtable"},
       {{.nkeys = 1, .ratio = 10, .nbytes = 1, .nkeys_table = UINT64_MAX}, "nkeys_table"},
       {{.nkeys = 1, .ratio = 10, .nbytes = 1, .nruns_level0 = 10001}, "nruns_level0 is above"},
-      {{.nkeys = 1, .ratio = 10, .nbytes = 1, .nruns_level0 = 4, .merging = NAY_LSM_TIERED},
+      {{.nkeys = 1, .ratio = 10, .nbytes = 1, .nruns_level0 = 4, .merging = NAY_SST_PLAN_TIERED},
        "nruns_level0 is for leveled"},
-      {{.nkeys = 1, .ratio = 10, .nbytes = 1, .merging = (nay_lsm_merging)3}, "merging"},
+      {{.nkeys = 1, .ratio = 10, .nbytes = 1, .merging = (nay_sst_plan_merging)3}, "merging"},
       {{.nkeys = 1, .ratio = 10, .nbytes = 1, .kind = NAY_WINDOW}, "kind"},
       {{.nkeys = 1, .ratio = 10, .nbytes = 1, .kind = NAY_SCALABLE}, "kind"},
       {{.nkeys = 1, .ratio = 10, .nbytes = 1, .kind = (nay_kind)30}, "kind"},
@@ -423,11 +427,11 @@ static void absurd_input_is_named(void **state) {
        "fpr: all filters together"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-    nay_lsm_params p = rows[i].p;
+    nay_sst_plan_params p = rows[i].p;
     nay_diag diag = {.what = NULL};
-    nay_lsm_plan *plan = NULL;
+    nay_sst_plan *plan = NULL;
     p.size = sizeof p;
-    assert_status(nay_lsm_plan_new(&p, NULL, &diag, &plan), NAY_EINVAL);
+    assert_status(nay_sst_plan_new(&p, NULL, &diag, &plan), NAY_EINVAL);
     assert_null(plan);
     if (strstr(diag.what, rows[i].names) == NULL) fail_msg("row %zu: %s", i, diag.what);
   }
@@ -435,29 +439,29 @@ static void absurd_input_is_named(void **state) {
 
 static void arguments_are_checked(void **state) {
   (void)state;
-  nay_lsm_params p = {sizeof p, .nkeys = 1000, .ratio = 10, .bits_per_key = 10};
-  nay_lsm_plan *plan;
-  nay_lsm_level level = {.size = sizeof level};
-  nay_lsm_sums sums = {.size = sizeof sums};
-  assert_status(nay_lsm_plan_new(NULL, NULL, NULL, &plan), NAY_EINVAL);
-  assert_status(nay_lsm_plan_new(&p, NULL, NULL, NULL), NAY_EINVAL);
-  assert_ok(nay_lsm_plan_new(&p, NULL, NULL, &plan));
-  assert_status(nay_lsm_plan_level(plan, NAY_LSM_MONKEY, 1, &level), NAY_ENOENT);
-  assert_status(nay_lsm_plan_level(plan, (nay_lsm_allocation)2, 0, &level), NAY_EINVAL);
-  assert_status(nay_lsm_plan_level(NULL, NAY_LSM_MONKEY, 0, &level), NAY_EINVAL);
-  assert_status(nay_lsm_plan_level(plan, NAY_LSM_MONKEY, 0, NULL), NAY_EINVAL);
-  assert_status(nay_lsm_plan_sums(plan, (nay_lsm_allocation)2, &sums), NAY_EINVAL);
-  assert_status(nay_lsm_plan_sums(NULL, NAY_LSM_MONKEY, &sums), NAY_EINVAL);
-  nay_lsm_plan_free(plan);
-  nay_lsm_plan_free(NULL);
+  nay_sst_plan_params p = {sizeof p, .nkeys = 1000, .ratio = 10, .bits_per_key = 10};
+  nay_sst_plan *plan;
+  nay_sst_level level = {.size = sizeof level};
+  nay_sst_plan_info sums = {.size = sizeof sums};
+  assert_status(nay_sst_plan_new(NULL, NULL, NULL, &plan), NAY_EINVAL);
+  assert_status(nay_sst_plan_new(&p, NULL, NULL, NULL), NAY_EINVAL);
+  assert_ok(nay_sst_plan_new(&p, NULL, NULL, &plan));
+  assert_status(nay_sst_plan_level(plan, NAY_SST_PLAN_MONKEY, 1, &level), NAY_EEND);
+  assert_status(nay_sst_plan_level(plan, (nay_sst_plan_allocation)2, 0, &level), NAY_EINVAL);
+  assert_status(nay_sst_plan_level(NULL, NAY_SST_PLAN_MONKEY, 0, &level), NAY_EINVAL);
+  assert_status(nay_sst_plan_level(plan, NAY_SST_PLAN_MONKEY, 0, NULL), NAY_EINVAL);
+  assert_status(nay_sst_plan_stats(plan, (nay_sst_plan_allocation)2, &sums), NAY_EINVAL);
+  assert_status(nay_sst_plan_stats(NULL, NAY_SST_PLAN_MONKEY, &sums), NAY_EINVAL);
+  nay_sst_plan_free(plan);
+  nay_sst_plan_free(NULL);
 }
 
-static double monkey_reads(const nay_lsm_params *p) {
-  nay_lsm_plan *plan;
-  nay_lsm_sums sums = {.size = sizeof sums};
-  assert_ok(nay_lsm_plan_new(p, NULL, NULL, &plan));
-  assert_ok(nay_lsm_plan_sums(plan, NAY_LSM_MONKEY, &sums));
-  nay_lsm_plan_free(plan);
+static double monkey_reads(const nay_sst_plan_params *p) {
+  nay_sst_plan *plan;
+  nay_sst_plan_info sums = {.size = sizeof sums};
+  assert_ok(nay_sst_plan_new(p, NULL, NULL, &plan));
+  assert_ok(nay_sst_plan_stats(plan, NAY_SST_PLAN_MONKEY, &sums));
+  nay_sst_plan_free(plan);
   return sums.absent_reads;
 }
 
@@ -468,9 +472,9 @@ static void more_memory_costs_no_reads(void **state) {
   const nay_kind some[] = {NAY_FUSE, NAY_RIBBON, NAY_BLOCKED};
   for (size_t k = 0; k < sizeof some / sizeof some[0]; k++) {
     for (unsigned tiered = 0; tiered < 2; tiered++) {
-      nay_lsm_params p = {sizeof p, .nkeys = 877277, .ratio = 12, .nkeys_memtable = 1};
+      nay_sst_plan_params p = {sizeof p, .nkeys = 877277, .ratio = 12, .nkeys_memtable = 1};
       p.kind = some[k];
-      p.merging = tiered ? NAY_LSM_TIERED : NAY_LSM_LEVELED;
+      p.merging = tiered ? NAY_SST_PLAN_TIERED : NAY_SST_PLAN_LEVELED;
       double least = 1e9;
       for (uint64_t nbytes = 500; nbytes < 6000; nbytes += 431) {
         p.nbytes = nbytes;
@@ -484,16 +488,16 @@ static void more_memory_costs_no_reads(void **state) {
 
 static void allocations_may_fail(void **state) {
   (void)state;
-  nay_lsm_params p = {sizeof p, .nkeys = 1000000, .ratio = 10, .bits_per_key = 10};
+  nay_sst_plan_params p = {sizeof p, .nkeys = 1000000, .ratio = 10, .bits_per_key = 10};
   for (long call = 0;; call++) {
     flaky heap = {.fail_at = call};
     nay_allocator allocator = flaky_allocator(&heap);
-    nay_lsm_plan *plan = NULL;
+    nay_sst_plan *plan = NULL;
     nay_diag diag = {.what = NULL};
-    nay_status status = nay_lsm_plan_new(&p, &allocator, &diag, &plan);
+    nay_status status = nay_sst_plan_new(&p, &allocator, &diag, &plan);
     if (status == NAY_OK) {
       assert_int_equal(call, 3);
-      nay_lsm_plan_free(plan);
+      nay_sst_plan_free(plan);
       assert_true(flaky_is_clean(&heap));
       return;
     }

@@ -40,35 +40,35 @@ static entry entry_of(uint64_t sequence) {
   return e;
 }
 
-static nay_sst_version version_of(const entry *e) {
-  return (nay_sst_version){sizeof(nay_sst_version), e->user, e->len, e->sequence,
-                           .deleted = e->deleted};
+static nay_sst_entry version_of(const entry *e) {
+  return (nay_sst_entry){sizeof(nay_sst_entry), e->user, e->len, e->sequence,
+                         .deleted = e->deleted};
 }
 
 static size_t value_of(const entry *e, char value[24]) {
   return (size_t)snprintf(value, 24, "%llu", (unsigned long long)e->sequence);
 }
 
-static nay_memtable *memtable_of(const entry *all, size_t n, const nay_sst_comparator *order) {
-  nay_memtable *m;
+static nay_sst_memtable *memtable_of(const entry *all, size_t n, const nay_sst_comparator *order) {
+  nay_sst_memtable *m;
   char value[24];
-  assert_ok(nay_memtable_new(order, NULL, NULL, &m));
-  assert_int_equal(nay_memtable_bytes(m), 0);
+  assert_ok(nay_sst_memtable_new(order, NULL, NULL, &m));
+  assert_int_equal(nay_sst_memtable_bytes(m), 0);
   for (size_t i = 0; i < n; i++) { /* in another order than that of the list */
     const entry *e = &all[i * 7 % n];
-    nay_sst_version v = version_of(e);
-    assert_ok(nay_memtable_add(m, &v, value, value_of(e, value)));
-    assert_status(nay_memtable_add(m, &v, "", 0), NAY_EINVAL); /* the same once more */
+    nay_sst_entry v = version_of(e);
+    assert_ok(nay_sst_memtable_add(m, &v, value, value_of(e, value)));
+    assert_status(nay_sst_memtable_add(m, &v, "", 0), NAY_EINVAL); /* the same once more */
   }
-  assert_int_equal(nay_memtable_count(m), n);
+  assert_int_equal(nay_sst_memtable_count(m), n);
   return m;
 }
 
-static void check_at(const nay_merge_source *s, nay_status status, const entry *e) {
+static void check_at(const nay_sst_source *s, nay_status status, const entry *e) {
   char value[24];
-  nay_sst_version v = {.size = sizeof v};
+  nay_sst_entry v = {.size = sizeof v};
   size_t len, value_len;
-  assert_status(status, e != NULL ? NAY_OK : NAY_ENOENT);
+  assert_status(status, e != NULL ? NAY_OK : NAY_EEND);
   if (e == NULL) return;
   const void *key = s->key(s->state, &len), *bytes = s->value(s->state, &value_len);
   assert_ok(nay_sst_key_split(key, len, &v));
@@ -80,16 +80,16 @@ static void check_at(const nay_merge_source *s, nay_status status, const entry *
   assert_memory_equal(bytes, value, value_len);
 }
 
-static void check_walks(const nay_memtable *m, const entry *all, size_t n) {
-  nay_merge_source s = {.size = sizeof s};
-  assert_ok(nay_memtable_source(m, &s));
+static void check_walks(const nay_sst_memtable *m, const entry *all, size_t n) {
+  nay_sst_source s = {.size = sizeof s};
+  assert_ok(nay_sst_memtable_source(m, &s));
   assert_true(s.stable);
   nay_status status = s.first(s.state);
   for (size_t i = 0; i < n; i++, status = s.next(s.state)) check_at(&s, status, &all[i]);
-  assert_status(status, NAY_ENOENT);
+  assert_status(status, NAY_EEND);
   status = s.last(s.state);
   for (size_t i = n; i-- > 0; status = s.prev(s.state)) check_at(&s, status, &all[i]);
-  assert_status(status, NAY_ENOENT);
+  assert_status(status, NAY_EEND);
   for (unsigned user = 0; user < 1010; user++) { /* keys that are there, and others */
     char key[12] = "";
     size_t len = user == 0 ? 0 : (size_t)snprintf(key, sizeof key, "%u", user), at = 0, past;
@@ -103,7 +103,7 @@ static void check_walks(const nay_memtable *m, const entry *all, size_t n) {
   s.free(s.state);
 }
 
-static void check_gets(const nay_memtable *m, const entry *all, size_t n) {
+static void check_gets(const nay_sst_memtable *m, const entry *all, size_t n) {
   nay_sst_value value = {.size = sizeof value};
   for (size_t i = 0; i < n; i++) {
     char want[24];
@@ -112,7 +112,8 @@ static void check_gets(const nay_memtable *m, const entry *all, size_t n) {
     uint64_t upto = first ? NAY_SST_MAX_SEQUENCE : all[i - 1].sequence - 1;
     for (unsigned k = 0; k < 2; k++) {
       uint64_t at = k == 0 ? all[i].sequence : upto;
-      assert_ok(nay_memtable_get_at(m, all[i].user, all[i].len, at, &value));
+      assert_status(nay_sst_memtable_get(m, all[i].user, all[i].len, at, NULL, &value),
+                    all[i].deleted ? NAY_ENOENT : NAY_OK);
       assert_int_equal(value.sequence, all[i].sequence);
       assert_int_equal(value.deleted, all[i].deleted);
       assert_int_equal(value.len, value_of(&all[i], want));
@@ -121,34 +122,35 @@ static void check_gets(const nay_memtable *m, const entry *all, size_t n) {
     bool last = i + 1 == n || nay_sst_compare(the_order, all[i + 1].user, all[i + 1].len,
                                               all[i].user, all[i].len) != 0;
     if (last && all[i].sequence > 0)
-      assert_status(nay_memtable_get_at(m, all[i].user, all[i].len, all[i].sequence - 1, &value),
-                    NAY_ENOENT);
+      assert_status(
+          nay_sst_memtable_get(m, all[i].user, all[i].len, all[i].sequence - 1, NULL, &value),
+          NAY_ENOENT);
   }
-  assert_status(nay_memtable_get_at(m, "none", 4, NAY_SST_MAX_SEQUENCE, &value), NAY_ENOENT);
+  assert_status(nay_sst_memtable_get(m, "none", 4, NAY_SST_MAX_SEQUENCE, NULL, &value), NAY_ENOENT);
   nay_sst_value_free(&value);
 }
 
 /* It becomes a table, which has the same entries in the same order. */
-static void check_table(const nay_memtable *m, const entry *all, size_t n) {
+static void check_table(const nay_sst_memtable *m, const entry *all, size_t n) {
   char path[TEMP_MAX];
   nay_sst_write_options write = {sizeof write, .comparator = the_order};
   nay_sst_read_options read = {sizeof read, .keys = NAY_SST_KEYS_INTERNAL, .comparator = the_order};
   nay_sst *t;
   nay_sst_iter *it;
   temp_path(path, "memtable");
-  assert_ok(nay_memtable_write(m, path, &write, NULL));
+  assert_ok(nay_sst_memtable_write(m, path, &write, NULL));
   assert_ok(nay_sst_open(path, &read, NULL, NULL, &t));
   assert_ok(nay_sst_iter_new(t, &it));
   nay_status status = nay_sst_iter_first(it);
   for (size_t i = 0; i < n; i++, status = nay_sst_iter_next(it)) {
-    nay_sst_version v = {.size = sizeof v};
+    nay_sst_entry v = {.size = sizeof v};
     size_t len;
     assert_ok(status);
     const void *key = nay_sst_iter_key(it, &len);
     assert_ok(nay_sst_key_split(key, len, &v));
     assert_int_equal(v.sequence, all[i].sequence);
   }
-  assert_status(status, NAY_ENOENT);
+  assert_status(status, NAY_EEND);
   nay_sst_iter_free(it);
   nay_sst_free(t);
   unlink(path);
@@ -168,13 +170,13 @@ static void it_is_a_sorted_list(void **state) {
     all[n] = entry_of(7);
     all[n++].sequence = NAY_SST_MAX_SEQUENCE;
     qsort(all, n, sizeof all[0], order_of);
-    nay_memtable *m = memtable_of(all, n, the_order);
+    nay_sst_memtable *m = memtable_of(all, n, the_order);
     check_walks(m, all, n);
     check_gets(m, all, n);
     check_table(m, all, n);
     nay_sst_write_options other = {sizeof other, .comparator = k == 0 ? &reverse : NULL};
-    assert_status(nay_memtable_write(m, "/nonexistent/t", &other, NULL), NAY_EMISMATCH);
-    nay_memtable_free(m);
+    assert_status(nay_sst_memtable_write(m, "/nonexistent/t", &other, NULL), NAY_EMISMATCH);
+    nay_sst_memtable_free(m);
   }
 }
 
@@ -182,39 +184,39 @@ static void it_is_a_sorted_list(void **state) {
 static void entries_of_any_size(void **state) {
   (void)state;
   static char large[300000];
-  nay_memtable *m;
+  nay_sst_memtable *m;
   nay_sst_value value = {.size = sizeof value};
-  assert_ok(nay_memtable_new(NULL, NULL, NULL, &m));
+  assert_ok(nay_sst_memtable_new(NULL, NULL, NULL, &m));
   for (uint64_t i = 0; i < 40; i++) {
-    nay_sst_version v = {sizeof v, large, i % 3 == 0 ? 0 : i * 5000, i, .merge = false};
+    nay_sst_entry v = {sizeof v, large, i % 3 == 0 ? 0 : i * 5000, i, .merge = false};
     memset(large, (int)i, sizeof large);
-    assert_ok(nay_memtable_add(m, &v, large, i % 2 == 0 ? 0 : i * 7000));
-    assert_ok(nay_memtable_get_at(m, v.key, v.len, i, &value));
+    assert_ok(nay_sst_memtable_add(m, &v, large, i % 2 == 0 ? 0 : i * 7000));
+    assert_ok(nay_sst_memtable_get(m, v.key, v.len, i, NULL, &value));
     assert_int_equal(value.len, i % 2 == 0 ? 0 : i * 7000);
     if (value.len != 0) assert_memory_equal(value.bytes, large, value.len);
   }
-  assert_true(nay_memtable_bytes(m) > 1000000);
+  assert_true(nay_sst_memtable_bytes(m) > 1000000);
   nay_sst_value_free(&value);
-  nay_memtable_free(m);
+  nay_sst_memtable_free(m);
 }
 
 /* ---- threads ---- */
 
 typedef struct shared {
-  nay_memtable *m;
+  nay_sst_memtable *m;
   _Atomic uint64_t published;
 } shared;
 
 /* All that was published is there, in order, and nothing is half there. */
 static void *read_all(void *ctx) {
   shared *s = ctx;
-  nay_merge_source source = {.size = sizeof source};
-  assert_ok(nay_memtable_source(s->m, &source));
+  nay_sst_source source = {.size = sizeof source};
+  assert_ok(nay_sst_memtable_source(s->m, &source));
   for (uint64_t seen = 0; seen < ENTRIES;) {
     seen = s->published;
     uint64_t n = 0, last = UINT64_MAX;
     for (nay_status at = source.first(source.state); at == NAY_OK; at = source.next(source.state)) {
-      nay_sst_version v = {.size = sizeof v};
+      nay_sst_entry v = {.size = sizeof v};
       size_t len, value_len;
       const void *key = source.key(source.state, &len);
       assert_ok(nay_sst_key_split(key, len, &v));
@@ -236,18 +238,18 @@ static void readers_beside_the_writer(void **state) {
   (void)state;
   shared s = {.published = 0};
   pthread_t readers[2];
-  assert_ok(nay_memtable_new(NULL, NULL, NULL, &s.m));
+  assert_ok(nay_sst_memtable_new(NULL, NULL, NULL, &s.m));
   for (unsigned i = 0; i < 2; i++)
     assert_int_equal(pthread_create(&readers[i], NULL, read_all, &s), 0);
   for (uint64_t i = 1; i <= ENTRIES; i++) {
     entry e = {.user = "k", .len = 1, .sequence = i};
     char value[24];
-    nay_sst_version v = version_of(&e);
-    assert_ok(nay_memtable_add(s.m, &v, value, value_of(&e, value)));
+    nay_sst_entry v = version_of(&e);
+    assert_ok(nay_sst_memtable_add(s.m, &v, value, value_of(&e, value)));
     s.published = i;
   }
   for (unsigned i = 0; i < 2; i++) pthread_join(readers[i], NULL);
-  nay_memtable_free(s.m);
+  nay_sst_memtable_free(s.m);
 }
 
 /* ---- errors ---- */
@@ -258,52 +260,52 @@ static void memory_runs_out(void **state) {
   for (long n = 0; n < 40; n++) {
     flaky f = {.fail_at = n % 20, .for_ever = n < 20};
     nay_allocator a = flaky_allocator(&f);
-    nay_memtable *m;
-    nay_status made = nay_memtable_new(NULL, &a, NULL, &m);
+    nay_sst_memtable *m;
+    nay_status made = nay_sst_memtable_new(NULL, &a, NULL, &m);
     assert_status(made, n % 20 == 0 ? NAY_ENOMEM : NAY_OK);
     if (made != NAY_OK) continue;
     uint64_t added = 0;
     for (uint64_t i = 0; i < 20; i++) {
-      nay_sst_version v = {sizeof v, "k", 1, i, .merge = false};
-      nay_status status = nay_memtable_add(m, &v, value, sizeof value);
+      nay_sst_entry v = {sizeof v, "k", 1, i, .merge = false};
+      nay_status status = nay_sst_memtable_add(m, &v, value, sizeof value);
       if (status != NAY_OK) assert_status(status, NAY_ENOMEM);
       added += status == NAY_OK;
-      assert_int_equal(nay_memtable_count(m), added);
+      assert_int_equal(nay_sst_memtable_count(m), added);
     }
-    nay_merge_source s = {.size = sizeof s};
-    if (nay_memtable_source(m, &s) == NAY_OK) s.free(s.state);
-    nay_memtable_free(m);
+    nay_sst_source s = {.size = sizeof s};
+    if (nay_sst_memtable_source(m, &s) == NAY_OK) s.free(s.state);
+    nay_sst_memtable_free(m);
     assert_true(flaky_is_clean(&f));
   }
 }
 
 static void what_it_refuses(void **state) {
   (void)state;
-  nay_memtable *m;
+  nay_sst_memtable *m;
   nay_sst_value value = {.size = sizeof value};
-  nay_merge_source none = {.size = 3};
+  nay_sst_source none = {.size = 3};
   nay_sst_comparator unnamed = {.size = sizeof unnamed};
-  nay_sst_version bad[] = {{sizeof bad[0], NULL, 3, 1, .merge = false},
-                           {sizeof bad[0], "k", 1, NAY_SST_MAX_SEQUENCE + 1, .merge = false},
-                           {sizeof bad[0], "k", 1, 1, .deleted = true, .merge = true},
-                           {3, "k", 1, 1, .merge = false},
-                           {sizeof bad[0], "not read", (1u << 30) - 8, 1, .merge = false}};
-  assert_status(nay_memtable_new(NULL, NULL, NULL, NULL), NAY_EINVAL);
-  assert_status(nay_memtable_new(&unnamed, NULL, NULL, &m), NAY_EINVAL);
-  assert_ok(nay_memtable_new(NULL, NULL, NULL, &m));
+  nay_sst_entry bad[] = {{sizeof bad[0], NULL, 3, 1, .merge = false},
+                         {sizeof bad[0], "k", 1, NAY_SST_MAX_SEQUENCE + 1, .merge = false},
+                         {sizeof bad[0], "k", 1, 1, .deleted = true, .merge = true},
+                         {3, "k", 1, 1, .merge = false},
+                         {sizeof bad[0], "not read", (1u << 30) - 8, 1, .merge = false}};
+  assert_status(nay_sst_memtable_new(NULL, NULL, NULL, NULL), NAY_EINVAL);
+  assert_status(nay_sst_memtable_new(&unnamed, NULL, NULL, &m), NAY_EINVAL);
+  assert_ok(nay_sst_memtable_new(NULL, NULL, NULL, &m));
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-    assert_status(nay_memtable_add(m, &bad[i], "", 0), NAY_EINVAL);
-  nay_sst_version operand = {sizeof operand, "k", 1, 5, .merge = true};
-  assert_status(nay_memtable_add(m, &operand, NULL, 1), NAY_EINVAL);
-  assert_ok(nay_memtable_add(m, &operand, "x", 1));
-  assert_status(nay_memtable_get_at(m, "k", 1, 9, &value), NAY_ENOTSUP);
-  assert_status(nay_memtable_get_at(m, "k", 1, 4, &value), NAY_ENOENT);
-  assert_status(nay_memtable_get_at(m, "k", 1, UINT64_MAX, &value), NAY_EINVAL);
-  assert_status(nay_memtable_get_at(m, NULL, 1, 4, &value), NAY_EINVAL);
-  assert_status(nay_memtable_source(m, &none), NAY_EINVAL);
-  assert_status(nay_memtable_write(m, "/nonexistent/t", NULL, NULL), NAY_EIO);
-  nay_memtable_free(m);
-  nay_memtable_free(NULL);
+    assert_status(nay_sst_memtable_add(m, &bad[i], "", 0), NAY_EINVAL);
+  nay_sst_entry operand = {sizeof operand, "k", 1, 5, .merge = true};
+  assert_status(nay_sst_memtable_add(m, &operand, NULL, 1), NAY_EINVAL);
+  assert_ok(nay_sst_memtable_add(m, &operand, "x", 1));
+  assert_status(nay_sst_memtable_get(m, "k", 1, 9, NULL, &value), NAY_ENOTSUP);
+  assert_status(nay_sst_memtable_get(m, "k", 1, 4, NULL, &value), NAY_ENOENT);
+  assert_status(nay_sst_memtable_get(m, "k", 1, UINT64_MAX, NULL, &value), NAY_EINVAL);
+  assert_status(nay_sst_memtable_get(m, NULL, 1, 4, NULL, &value), NAY_EINVAL);
+  assert_status(nay_sst_memtable_source(m, &none), NAY_EINVAL);
+  assert_status(nay_sst_memtable_write(m, "/nonexistent/t", NULL, NULL), NAY_EIO);
+  nay_sst_memtable_free(m);
+  nay_sst_memtable_free(NULL);
 }
 
 int main(void) {

@@ -90,9 +90,9 @@ static nay_status memtable_at(memtable *m, size_t i, bool there) {
   m->present = there ? i : m->n;
   memset(m->key, 0xee, sizeof m->key); /* what was there is gone */
   memset(m->value, 0xee, sizeof m->value);
-  if (!there) return NAY_ENOENT;
+  if (!there) return NAY_EEND;
   const entry *e = &m->at[i];
-  nay_sst_version v = {sizeof v, e->user, e->user_len, e->sequence, e->deleted, false};
+  nay_sst_entry v = {sizeof v, e->user, e->user_len, e->sequence, e->deleted, false};
   if (m->internal) {
     assert_ok(nay_sst_key_join(&v, m->key));
   } else {
@@ -143,9 +143,9 @@ static const void *memtable_value(void *s, size_t *len) {
 }
 static void memtable_free(void *s) { ((memtable *)s)->freed++; }
 
-static nay_merge_source source_of(memtable *m) {
-  return (nay_merge_source)MERGE_SOURCE(memtable, .state = m, .free = memtable_free,
-                                        .stable = m->stable);
+static nay_sst_source source_of(memtable *m) {
+  return (nay_sst_source)MERGE_SOURCE(memtable, .state = m, .free = memtable_free,
+                                      .stable = m->stable);
 }
 
 /* ---- a tree ---- */
@@ -156,11 +156,11 @@ typedef struct tree {
   size_t n;
   entry of_source[MAX_ENTRIES]; /* the same, source by source, each in order */
   memtable memtables[MAX_SOURCES];
-  nay_merge_source sources[MAX_SOURCES];
+  nay_sst_source sources[MAX_SOURCES];
   size_t nsources;
   nay_sst *tables[MAX_TABLES];
   size_t ntables;
-  nay_lookup *lookup;
+  nay_sst_lookup *lookup;
   nay_sst_cache *cache;
 } tree;
 
@@ -186,10 +186,9 @@ static nay_sst *write_table(tree *t, const entry *at, size_t n, const nay_sst_pr
                                .comparator = the_order};
   assert_ok(nay_sst_writer_new(temp_path(path, "merge.ldb"), &how, NULL, NULL, &w));
   for (size_t i = 0; i < n; i++) {
-    nay_sst_version v = {sizeof v,       at[i].user,    at[i].user_len,
-                         at[i].sequence, at[i].deleted, false};
+    nay_sst_entry v = {sizeof v, at[i].user, at[i].user_len, at[i].sequence, at[i].deleted, false};
     if (t->internal) {
-      assert_ok(nay_sst_writer_add_version(w, &v, at[i].value, at[i].value_len));
+      assert_ok(nay_sst_writer_add_entry(w, &v, at[i].value, at[i].value_len));
     } else {
       assert_ok(nay_sst_writer_add(w, v.key, v.len, at[i].value, at[i].value_len));
     }
@@ -241,7 +240,7 @@ static void tree_make(tree *t, bool internal, const nay_sst_prefix *prefix) {
   assert_ok(nay_sst_cache_new(4000, 1000, NULL, &t->cache));
   unsigned age = 0;
   uint64_t sequence = 1000000;
-  nay_lookup_level levels[4] = {{.size = sizeof levels[0]}};
+  nay_sst_lookup_level levels[4] = {{.size = sizeof levels[0]}};
   t->nsources = the_nsources = draw(MAX_SOURCES + 1);
   for (size_t i = 0; i < t->nsources; i++, age++) {
     memtable *m = &t->memtables[i];
@@ -253,8 +252,8 @@ static void tree_make(tree *t, bool internal, const nay_sst_prefix *prefix) {
   }
   size_t nlevels = draw(5);
   for (size_t i = 0; i < nlevels; i++) {
-    nay_lookup_level *level = &levels[i];
-    *level = (nay_lookup_level){.size = sizeof *level, .disjoint = i != 0 || draw(3) == 0};
+    nay_sst_lookup_level *level = &levels[i];
+    *level = (nay_sst_lookup_level){.size = sizeof *level, .disjoint = i != 0 || draw(3) == 0};
     level->tables = (const nay_sst *const *)t->tables + t->ntables;
     size_t each = level->disjoint ? 1 : draw(6);
     for (size_t k = 0; k < each; k++, age++) {
@@ -268,13 +267,13 @@ static void tree_make(tree *t, bool internal, const nay_sst_prefix *prefix) {
       }
     }
   }
-  assert_ok(nay_lookup_new_levels(levels, nlevels, NULL, NULL, NULL, &t->lookup));
+  assert_ok(nay_sst_lookup_new(levels, nlevels, NULL, NULL, NULL, &t->lookup));
   memcpy(t->all, t->of_source, sizeof t->all);
   qsort(t->all, t->n, sizeof *t->all, compare_entries);
 }
 
 static void tree_free(tree *t) {
-  nay_lookup_free(t->lookup);
+  nay_sst_lookup_free(t->lookup);
   for (size_t i = 0; i < t->ntables; i++) nay_sst_free(t->tables[i]);
   nay_sst_cache_free(t->cache);
 }
@@ -282,7 +281,7 @@ static void tree_free(tree *t) {
 /* ---- what a reader must see ---- */
 
 typedef struct view {
-  nay_merge_options how;
+  nay_sst_scan_options how;
   uint64_t sequence;
   char lower[16], upper[16], prefix[16];
   const entry *at[MAX_ENTRIES];
@@ -290,7 +289,7 @@ typedef struct view {
 } view;
 
 static bool in_bounds(const view *v, const entry *e) {
-  const nay_merge_options *o = &v->how;
+  const nay_sst_scan_options *o = &v->how;
   if (o->lower != NULL && compare_users(e->user, e->user_len, o->lower, o->lower_len) < 0) {
     return false;
   }
@@ -317,8 +316,8 @@ static void view_make(const tree *t, view *v) {
 }
 
 static void draw_view(const tree *t, view *v) {
-  nay_merge_options *o = &v->how;
-  *o = (nay_merge_options){.size = sizeof *o, .sources = t->sources, .nsources = t->nsources};
+  nay_sst_scan_options *o = &v->how;
+  *o = (nay_sst_scan_options){.size = sizeof *o, .sources = t->sources, .nsources = t->nsources};
   if (t->lookup == NULL || t->ntables == 0)
     o->keys = t->internal ? NAY_SST_KEYS_AUTO : NAY_SST_KEYS_PLAIN;
   if (t->ntables == 0 || draw(2) == 0) o->comparator = the_order;
@@ -342,20 +341,20 @@ static void draw_view(const tree *t, view *v) {
 
 /* ---- movements ---- */
 
-static void assert_at(nay_merge *m, const entry *e) {
+static void assert_at(nay_sst_scan *m, const entry *e) {
   size_t len, value_len;
-  const void *key = nay_merge_key(m, &len), *value = nay_merge_value(m, &value_len);
-  nay_sst_version version = {.size = sizeof version};
-  assert_true(nay_merge_valid(m));
+  const void *key = nay_sst_scan_key(m, &len), *value = nay_sst_scan_value(m, &value_len);
+  nay_sst_entry version = {.size = sizeof version};
+  assert_true(nay_sst_scan_valid(m));
   assert_int_equal(len, e->user_len);
   assert_memory_equal(key, e->user, len);
   assert_int_equal(value_len, e->value_len);
   assert_memory_equal(value, e->value, value_len);
-  assert_ok(nay_merge_version(m, &version));
+  assert_ok(nay_sst_scan_entry(m, &version));
   assert_int_equal(version.sequence, e->sequence);
   assert_int_equal(version.deleted, e->deleted);
   assert_int_equal(version.len, e->user_len);
-  assert_int_equal(nay_merge_table(m) == NULL, e->age < the_nsources);
+  assert_int_equal(nay_sst_scan_table(m) == NULL, e->age < the_nsources);
 }
 
 /* The first of the view at or above a user key; or, if not `at`, above it. */
@@ -383,59 +382,59 @@ static void check_pinned(const pinned *p) {
 }
 
 /* One movement; *at is the position in the view, v->n when at no entry. */
-static void move_once(nay_merge *m, const view *v, size_t *at) {
+static void move_once(nay_sst_scan *m, const view *v, size_t *at) {
   char user[16];
   size_t len;
   nay_status status;
   switch (draw(20)) {
     case 0:
-      status = nay_merge_first(m);
+      status = nay_sst_scan_first(m);
       *at = 0;
       break;
     case 1:
-      status = nay_merge_last(m);
+      status = nay_sst_scan_last(m);
       *at = v->n == 0 ? 0 : v->n - 1;
       break;
     case 2:
     case 3:
       len = draw_user(user);
-      status = nay_merge_seek(m, user, len);
+      status = nay_sst_scan_seek(m, user, len);
       *at = view_find(v, user, len, true);
       break;
     case 4:
     case 5:
       len = draw_user(user);
-      status = nay_merge_seek_for_prev(m, user, len);
+      status = nay_sst_scan_seek_for_prev(m, user, len);
       *at = view_find(v, user, len, false);
       *at = *at == 0 ? v->n : *at - 1;
       break;
     default:
       if (draw(5) < (state >> 40 & 1 ? 4u : 1u)) { /* runs in one direction */
-        status = nay_merge_next(m);
+        status = nay_sst_scan_next(m);
         *at = *at == v->n ? v->n : *at + 1;
       } else {
-        status = nay_merge_prev(m);
+        status = nay_sst_scan_prev(m);
         *at = *at == v->n || *at == 0 ? v->n : *at - 1;
       }
   }
-  assert_status(status, *at < v->n ? NAY_OK : NAY_ENOENT);
+  assert_status(status, *at < v->n ? NAY_OK : NAY_EEND);
 }
 
-static void wander(nay_merge *m, const view *v, unsigned nmoves) {
+static void wander(nay_sst_scan *m, const view *v, unsigned nmoves) {
   size_t at = v->n;
   pinned pins[8];
   for (size_t i = 0; i < 8; i++) pins[i] = (pinned){{.size = sizeof pins[i].value}, NULL};
   for (unsigned i = 0; i < nmoves; i++) {
     move_once(m, v, &at);
     if (at == v->n) {
-      assert_false(nay_merge_valid(m));
+      assert_false(nay_sst_scan_valid(m));
       continue;
     }
     assert_at(m, v->at[at]);
     pinned *p = &pins[draw(8)];
     if (draw(8) != 0) continue;
     check_pinned(p);
-    assert_ok(nay_merge_pin(m, &p->value));
+    assert_ok(nay_sst_scan_pin(m, &p->value));
     p->is = v->at[at];
   }
   for (size_t i = 0; i < 8; i++) {
@@ -445,21 +444,21 @@ static void wander(nay_merge *m, const view *v, unsigned nmoves) {
 }
 
 /* Both ways from end to end. */
-static void walk(nay_merge *m, const view *v) {
-  nay_status status = nay_merge_first(m);
-  for (size_t i = 0; i < v->n; i++, status = nay_merge_next(m)) {
+static void walk(nay_sst_scan *m, const view *v) {
+  nay_status status = nay_sst_scan_first(m);
+  for (size_t i = 0; i < v->n; i++, status = nay_sst_scan_next(m)) {
     assert_ok(status);
     assert_at(m, v->at[i]);
   }
-  assert_status(status, NAY_ENOENT);
-  assert_status(nay_merge_next(m), NAY_ENOENT);
-  status = nay_merge_last(m);
-  for (size_t i = v->n; i-- > 0; status = nay_merge_prev(m)) {
+  assert_status(status, NAY_EEND);
+  assert_status(nay_sst_scan_next(m), NAY_EEND);
+  status = nay_sst_scan_last(m);
+  for (size_t i = v->n; i-- > 0; status = nay_sst_scan_prev(m)) {
     assert_ok(status);
     assert_at(m, v->at[i]);
   }
-  assert_status(status, NAY_ENOENT);
-  assert_status(nay_merge_prev(m), NAY_ENOENT);
+  assert_status(status, NAY_EEND);
+  assert_status(nay_sst_scan_prev(m), NAY_EEND);
 }
 
 typedef struct shape {
@@ -483,14 +482,14 @@ static void as_the_model(void **shape_of) {
     state = nay_hash_mix(round * 8 + s->order * 2 + s->internal);
     tree_make(&t, s->internal, &prefix);
     for (unsigned i = 0; i < 8; i++) {
-      nay_merge *m;
+      nay_sst_scan *m;
       draw_view(&t, &v);
-      assert_ok(nay_merge_new(t.lookup, &v.how, NULL, NULL, &m));
-      assert_false(nay_merge_valid(m));
-      assert_status(nay_merge_next(m), NAY_ENOENT);
+      assert_ok(nay_sst_scan_new(t.lookup, &v.how, NULL, NULL, &m));
+      assert_false(nay_sst_scan_valid(m));
+      assert_status(nay_sst_scan_next(m), NAY_EEND);
       walk(m, &v);
       wander(m, &v, 80);
-      nay_merge_free(m);
+      nay_sst_scan_free(m);
       for (size_t k = 0; k < t.nsources; k++) assert_int_equal(t.memtables[k].freed, i + 1);
     }
     tree_free(&t);

@@ -3,7 +3,7 @@
  * and never a shorter scan, every allocation may fail, nonsense is refused; and tables outside of
  * the bounds are not read.
  */
-#include "nay_sst_scan.h"
+#include "nay_sst_iter.h"
 #include "support/flaky.h"
 #include "support/fold_order.h"
 #include "support/sst_sample.h"
@@ -12,7 +12,7 @@
 #define N_TABLES 6u
 
 #define HOW(...) \
-  &(nay_merge_options) { .size = sizeof(nay_merge_options), __VA_ARGS__ }
+  &(nay_sst_scan_options) { .size = sizeof(nay_sst_scan_options), __VA_ARGS__ }
 
 /* ---- tables of numbers ---- */
 
@@ -44,18 +44,18 @@ static nay_sst *view_table(const uint8_t *bytes, size_t len) {
 /* ---- damage ---- */
 
 /* Walks one way; every entry is the next one, and the end is reached or an error is told. */
-static nay_status walk(nay_merge *m, bool backward, unsigned *n) {
-  nay_status status = backward ? nay_merge_last(m) : nay_merge_first(m);
+static nay_status walk(nay_sst_scan *m, bool backward, unsigned *n) {
+  nay_status status = backward ? nay_sst_scan_last(m) : nay_sst_scan_first(m);
   for (*n = 0; status == NAY_OK; ++*n) {
     char key[16];
     size_t len, want = number(backward ? N_KEYS - 1 - *n : *n, key);
-    const void *got = nay_merge_key(m, &len);
+    const void *got = nay_sst_scan_key(m, &len);
     assert_int_equal(len, want);
     assert_memory_equal(got, key, len);
-    got = nay_merge_value(m, &len);
+    got = nay_sst_scan_value(m, &len);
     assert_int_equal(len, want);
     assert_memory_equal(got, key, len);
-    status = backward ? nay_merge_prev(m) : nay_merge_next(m);
+    status = backward ? nay_sst_scan_prev(m) : nay_sst_scan_next(m);
   }
   return status;
 }
@@ -69,33 +69,35 @@ static void damage_is_never_a_shorter_scan(void **unused) {
   for (size_t at = 0; at < len; at++) {
     bytes[at] ^= (uint8_t)(1u << at % 8);
     nay_sst *a = view_table(bytes, len), *b = view_table(other, other_len);
-    nay_lookup *l;
-    nay_merge *m;
+    nay_sst_lookup *l;
+    nay_sst_scan *m;
     if (a != NULL) {
       const nay_sst *both[] = {b, a};
-      assert_ok(nay_lookup_new(both, 2, NULL, &l));
-      assert_ok(nay_merge_new(l, NULL, NULL, NULL, &m));
+      assert_ok(
+          nay_sst_lookup_new(&(nay_sst_lookup_level){sizeof(nay_sst_lookup_level), both, 2, false},
+                             1, NULL, NULL, NULL, &l));
+      assert_ok(nay_sst_scan_new(l, NULL, NULL, NULL, &m));
       for (int backward = 0; backward < 2; backward++) {
         unsigned n;
         nay_status status = walk(m, backward, &n);
-        if (status == NAY_ENOENT) {
+        if (status == NAY_EEND) {
           assert_int_equal(n, N_KEYS);
           whole++;
           continue;
         }
         failed++;
         assert_true(status == NAY_ECORRUPT || status == NAY_ENOTSUP);
-        assert_true(nay_merge_diag(m)->what != NULL && nay_merge_diag(m)->offset < len);
-        assert_ptr_equal(nay_merge_table(m), a);
-        assert_status(nay_merge_next(m), status);
-        assert_status(nay_merge_prev(m), status);
-        assert_false(nay_merge_valid(m));
+        assert_true(nay_sst_scan_diag(m)->what != NULL && nay_sst_scan_diag(m)->offset < len);
+        assert_ptr_equal(nay_sst_scan_table(m), a);
+        assert_status(nay_sst_scan_next(m), status);
+        assert_status(nay_sst_scan_prev(m), status);
+        assert_false(nay_sst_scan_valid(m));
         size_t none;
-        assert_null(nay_merge_key(m, &none));
-        assert_null(nay_merge_value(m, &none));
+        assert_null(nay_sst_scan_key(m, &none));
+        assert_null(nay_sst_scan_value(m, &none));
       }
-      nay_merge_free(m);
-      nay_lookup_free(l);
+      nay_sst_scan_free(m);
+      nay_sst_lookup_free(l);
     }
     nay_sst_free(a);
     nay_sst_free(b);
@@ -111,7 +113,7 @@ static void damage_is_never_a_shorter_scan(void **unused) {
 typedef struct level {
   uint8_t *bytes[N_TABLES];
   nay_sst *tables[N_TABLES];
-  nay_lookup *lookup;
+  nay_sst_lookup *lookup;
 } level;
 
 /* A disjoint level: table i has the keys from 50 i on. */
@@ -122,15 +124,15 @@ static void level_make(level *l) {
     l->tables[i] = view_table(l->bytes[i], len);
     assert_non_null(l->tables[i]);
   }
-  nay_lookup_level one = {.size = sizeof one,
-                          .tables = (const nay_sst *const *)l->tables,
-                          .n = N_TABLES,
-                          .disjoint = true};
-  assert_ok(nay_lookup_new_levels(&one, 1, NULL, NULL, NULL, &l->lookup));
+  nay_sst_lookup_level one = {.size = sizeof one,
+                              .tables = (const nay_sst *const *)l->tables,
+                              .n = N_TABLES,
+                              .disjoint = true};
+  assert_ok(nay_sst_lookup_new(&one, 1, NULL, NULL, NULL, &l->lookup));
 }
 
 static void level_free(level *l) {
-  nay_lookup_free(l->lookup);
+  nay_sst_lookup_free(l->lookup);
   for (unsigned i = 0; i < N_TABLES; i++) {
     nay_sst_free(l->tables[i]);
     free(l->bytes[i]);
@@ -146,25 +148,25 @@ static uint64_t reads(const nay_sst *t) {
 static void only_what_is_needed_is_read(void **unused) {
   (void)unused;
   level l;
-  nay_merge *m;
+  nay_sst_scan *m;
   unsigned n = 0;
   uint64_t before[N_TABLES];
   level_make(&l);
   for (unsigned i = 0; i < N_TABLES; i++) before[i] = reads(l.tables[i]);
-  nay_merge_options how = {sizeof how, .lower = "key00120", .lower_len = 8, .upper = "key00180",
-                           .upper_len = 8};
-  assert_ok(nay_merge_new(l.lookup, &how, NULL, NULL, &m));
-  for (nay_status s = nay_merge_first(m); s == NAY_OK; s = nay_merge_next(m)) n++;
+  nay_sst_scan_options how = {sizeof how, .lower = "key00120", .lower_len = 8, .upper = "key00180",
+                              .upper_len = 8};
+  assert_ok(nay_sst_scan_new(l.lookup, &how, NULL, NULL, &m));
+  for (nay_status s = nay_sst_scan_first(m); s == NAY_OK; s = nay_sst_scan_next(m)) n++;
   assert_int_equal(n, 60);
-  assert_ok(nay_merge_last(m));
+  assert_ok(nay_sst_scan_last(m));
   for (unsigned i = 0; i < N_TABLES; i++)
     assert_int_equal(reads(l.tables[i]) != before[i], i == 2 || i == 3);
-  nay_merge_free(m);
-  assert_ok(nay_merge_new(l.lookup, NULL, NULL, NULL, &m));
-  assert_ok(nay_merge_seek(m, "key00010", 8)); /* the other tables of the level stay closed */
+  nay_sst_scan_free(m);
+  assert_ok(nay_sst_scan_new(l.lookup, NULL, NULL, NULL, &m));
+  assert_ok(nay_sst_scan_seek(m, "key00010", 8)); /* the other tables of the level stay closed */
   assert_int_equal(reads(l.tables[0]), before[0] + 1);
   assert_int_equal(reads(l.tables[1]), before[1]);
-  nay_merge_free(m);
+  nay_sst_scan_free(m);
   level_free(&l);
 }
 
@@ -176,7 +178,7 @@ static void prefix_filters_leave_tables_out(void **unused) {
   nay_sst_write_options how = {sizeof how, .prefix = &prefix};
   nay_sst_read_options read = {sizeof read, .keys = NAY_SST_KEYS_PLAIN, .prefix = &prefix};
   nay_sst *t[2];
-  nay_lookup *l;
+  nay_sst_lookup *l;
   const char *keys[2][3] = {{"aa1", "mm1", "zz1"}, {"aa2", "pp2", "zz2"}};
   for (int i = 0; i < 2; i++) {
     char path[TEMP_MAX];
@@ -188,20 +190,22 @@ static void prefix_filters_leave_tables_out(void **unused) {
     assert_ok(nay_sst_open(path, &read, NULL, NULL, &t[i]));
     unlink(path);
   }
-  assert_ok(nay_lookup_new((const nay_sst *const *)t, 2, NULL, &l));
+  assert_ok(nay_sst_lookup_new(
+      &(nay_sst_lookup_level){sizeof(nay_sst_lookup_level), (const nay_sst *const *)t, 2, false}, 1,
+      NULL, NULL, NULL, &l));
   for (int backward = 0; backward < 2; backward++) {
-    nay_merge *m;
+    nay_sst_scan *m;
     size_t len;
-    assert_ok(nay_merge_new(l, HOW(.prefix = "mm", .prefix_len = 2), NULL, NULL, &m));
-    assert_ok(backward ? nay_merge_last(m) : nay_merge_first(m));
-    assert_memory_equal(nay_merge_key(m, &len), "mm1", 3);
-    assert_ptr_equal(nay_merge_table(m), t[0]);
-    assert_status(backward ? nay_merge_prev(m) : nay_merge_next(m), NAY_ENOENT);
-    nay_merge_free(m);
+    assert_ok(nay_sst_scan_new(l, HOW(.prefix = "mm", .prefix_len = 2), NULL, NULL, &m));
+    assert_ok(backward ? nay_sst_scan_last(m) : nay_sst_scan_first(m));
+    assert_memory_equal(nay_sst_scan_key(m, &len), "mm1", 3);
+    assert_ptr_equal(nay_sst_scan_table(m), t[0]);
+    assert_status(backward ? nay_sst_scan_prev(m) : nay_sst_scan_next(m), NAY_EEND);
+    nay_sst_scan_free(m);
   }
   assert_int_equal(reads(t[0]), 2);
   assert_int_equal(reads(t[1]), 0);
-  nay_lookup_free(l);
+  nay_sst_lookup_free(l);
   for (int i = 0; i < 2; i++) nay_sst_free(t[i]);
 }
 
@@ -215,8 +219,8 @@ static void equal_keys_may_differ(void **unused) {
   const char *keys[2][2] = {{"B", "c"}, {"a", "b"}}; /* newest first */
   const char *want[] = {"a", "B", "c"};
   nay_sst *t[2];
-  nay_lookup *l;
-  nay_merge *m;
+  nay_sst_lookup *l;
+  nay_sst_scan *m;
   for (int i = 0; i < 2; i++) {
     char path[TEMP_MAX];
     nay_sst_writer *w;
@@ -227,42 +231,44 @@ static void equal_keys_may_differ(void **unused) {
     assert_ok(nay_sst_open(path, &read, NULL, NULL, &t[i]));
     unlink(path);
   }
-  assert_ok(nay_lookup_new((const nay_sst *const *)t, 2, NULL, &l));
-  assert_ok(nay_merge_new(l, NULL, NULL, NULL, &m));
+  assert_ok(nay_sst_lookup_new(
+      &(nay_sst_lookup_level){sizeof(nay_sst_lookup_level), (const nay_sst *const *)t, 2, false}, 1,
+      NULL, NULL, NULL, &l));
+  assert_ok(nay_sst_scan_new(l, NULL, NULL, NULL, &m));
   for (int backward = 0; backward < 2; backward++) {
-    nay_status status = backward ? nay_merge_last(m) : nay_merge_first(m);
+    nay_status status = backward ? nay_sst_scan_last(m) : nay_sst_scan_first(m);
     for (int i = 0; i < 3; i++) {
       size_t len;
       assert_ok(status);
       const char *one = want[backward ? 2 - i : i];
-      assert_memory_equal(nay_merge_key(m, &len), one, 1);
-      assert_memory_equal(nay_merge_value(m, &len), one, 1);
-      status = backward ? nay_merge_prev(m) : nay_merge_next(m);
+      assert_memory_equal(nay_sst_scan_key(m, &len), one, 1);
+      assert_memory_equal(nay_sst_scan_value(m, &len), one, 1);
+      status = backward ? nay_sst_scan_prev(m) : nay_sst_scan_next(m);
     }
-    assert_status(status, NAY_ENOENT);
+    assert_status(status, NAY_EEND);
   }
-  nay_merge_free(m);
-  nay_lookup_free(l);
+  nay_sst_scan_free(m);
+  nay_sst_lookup_free(l);
   for (int i = 0; i < 2; i++) nay_sst_free(t[i]);
 }
 
 /* ---- memory ---- */
 
-static nay_status use(const nay_lookup *l, const nay_allocator *a) {
-  nay_merge *m;
-  nay_merge_options how = {sizeof how, .prefix = "key000", .prefix_len = 6};
+static nay_status use(const nay_sst_lookup *l, const nay_allocator *a) {
+  nay_sst_scan *m;
+  nay_sst_scan_options how = {sizeof how, .prefix = "key000", .prefix_len = 6};
   nay_sst_value v = {.size = sizeof v};
-  nay_status status = nay_merge_new(l, &how, a, NULL, &m);
+  nay_status status = nay_sst_scan_new(l, &how, a, NULL, &m);
   if (status != NAY_OK) return status;
-  status = nay_merge_first(m);
-  if (status == NAY_OK) status = nay_merge_next(m);
-  if (status == NAY_OK) status = nay_merge_prev(m);
-  if (status == NAY_OK) status = nay_merge_last(m);
-  if (status == NAY_OK) status = nay_merge_pin(m, &v);
-  if (status == NAY_OK) status = nay_merge_prev(m);
-  if (status != NAY_OK) assert_status(nay_merge_next(m), status);
+  status = nay_sst_scan_first(m);
+  if (status == NAY_OK) status = nay_sst_scan_next(m);
+  if (status == NAY_OK) status = nay_sst_scan_prev(m);
+  if (status == NAY_OK) status = nay_sst_scan_last(m);
+  if (status == NAY_OK) status = nay_sst_scan_pin(m, &v);
+  if (status == NAY_OK) status = nay_sst_scan_prev(m);
+  if (status != NAY_OK) assert_status(nay_sst_scan_next(m), status);
   nay_sst_value_free(&v);
-  nay_merge_free(m);
+  nay_sst_scan_free(m);
   return status;
 }
 
@@ -287,11 +293,11 @@ static void every_allocation_may_fail(void **unused) {
 
 static nay_status no_move(void *state) {
   (void)state;
-  return NAY_ENOENT;
+  return NAY_EEND;
 }
 static nay_status no_seek(void *state, const void *key, size_t len) {
   (void)state, (void)key, (void)len;
-  return NAY_ENOENT;
+  return NAY_EEND;
 }
 static nay_status one_move(void *state) {
   (void)state;
@@ -307,22 +313,23 @@ static const void *short_key(void *state, size_t *len) {
   return "abc";
 }
 
-static nay_merge_source nothing(void) {
-  return (nay_merge_source){.size = sizeof(nay_merge_source),
-                            .first = no_move,
-                            .last = no_move,
-                            .next = no_move,
-                            .prev = no_move,
-                            .seek = no_seek,
-                            .seek_for_prev = no_seek,
-                            .key = short_key,
-                            .value = short_key};
+static nay_sst_source nothing(void) {
+  return (nay_sst_source){.size = sizeof(nay_sst_source),
+                          .first = no_move,
+                          .last = no_move,
+                          .next = no_move,
+                          .prev = no_move,
+                          .seek = no_seek,
+                          .seek_for_prev = no_seek,
+                          .key = short_key,
+                          .value = short_key};
 }
 
-static void assert_refused(const nay_lookup *l, const nay_merge_options *how, nay_status want) {
-  nay_merge *m;
+static void assert_refused(const nay_sst_lookup *l, const nay_sst_scan_options *how,
+                           nay_status want) {
+  nay_sst_scan *m;
   nay_diag diag = {.what = NULL};
-  assert_status(nay_merge_new(l, how, NULL, &diag, &m), want);
+  assert_status(nay_sst_scan_new(l, how, NULL, &diag, &m), want);
   assert_non_null(diag.what);
 }
 
@@ -330,7 +337,7 @@ static void nonsense_is_refused(void **unused) {
   (void)unused;
   level l;
   level_make(&l);
-  nay_merge_source s = nothing(), lacks = s, sizes[2] = {s, s};
+  nay_sst_source s = nothing(), lacks = s, sizes[2] = {s, s};
   lacks.prev = NULL;
   sizes[1].size += 8;
   nay_sst_comparator reverse = {.size = sizeof reverse};
@@ -346,20 +353,20 @@ static void nonsense_is_refused(void **unused) {
   assert_refused(NULL, HOW(.comparator = &reverse, .prefix = "a", .prefix_len = 1), NAY_ENOTSUP);
   assert_refused(l.lookup, HOW(.comparator = &reverse), NAY_EMISMATCH);
   assert_refused(l.lookup, HOW(.keys = NAY_SST_KEYS_INTERNAL), NAY_EMISMATCH);
-  assert_status(nay_merge_new(NULL, NULL, NULL, NULL, NULL), NAY_EINVAL);
-  nay_merge *m;
-  assert_ok(nay_merge_new(NULL, NULL, NULL, NULL, &m)); /* nothing to merge */
+  assert_status(nay_sst_scan_new(NULL, NULL, NULL, NULL, NULL), NAY_EINVAL);
+  nay_sst_scan *m;
+  assert_ok(nay_sst_scan_new(NULL, NULL, NULL, NULL, &m)); /* nothing to merge */
   nay_sst_value v = {.size = sizeof v};
-  nay_sst_version version = {.size = sizeof version};
-  assert_status(nay_merge_first(m), NAY_ENOENT);
-  assert_status(nay_merge_last(m), NAY_ENOENT);
-  assert_status(nay_merge_seek(m, NULL, 0), NAY_ENOENT);
-  assert_status(nay_merge_seek(m, NULL, 1), NAY_EINVAL);
-  assert_status(nay_merge_seek_for_prev(m, NULL, 1), NAY_EINVAL);
-  assert_status(nay_merge_pin(m, &v), NAY_EINVAL);
-  assert_status(nay_merge_version(m, &version), NAY_EINVAL);
-  nay_merge_free(m);
-  nay_merge_free(NULL);
+  nay_sst_entry version = {.size = sizeof version};
+  assert_status(nay_sst_scan_first(m), NAY_EEND);
+  assert_status(nay_sst_scan_last(m), NAY_EEND);
+  assert_status(nay_sst_scan_seek(m, NULL, 0), NAY_EEND);
+  assert_status(nay_sst_scan_seek(m, NULL, 1), NAY_EINVAL);
+  assert_status(nay_sst_scan_seek_for_prev(m, NULL, 1), NAY_EINVAL);
+  assert_status(nay_sst_scan_pin(m, &v), NAY_EINVAL);
+  assert_status(nay_sst_scan_entry(m, &version), NAY_EINVAL);
+  nay_sst_scan_free(m);
+  nay_sst_scan_free(NULL);
   level_free(&l);
 }
 
@@ -370,19 +377,21 @@ static void kinds_of_keys_do_not_mix(void **unused) {
   level l;
   nay_sst_writer *w;
   nay_sst *internal;
-  nay_lookup *mixed;
+  nay_sst_lookup *mixed;
   nay_sst_write_options how = {sizeof how, .keys = NAY_SST_KEYS_INTERNAL};
-  nay_sst_version v = {sizeof v, "a", 1, 7, false, false};
+  nay_sst_entry v = {sizeof v, "a", 1, 7, false, false};
   level_make(&l);
   assert_ok(nay_sst_writer_new(temp_path(path, "mixed.ldb"), &how, NULL, NULL, &w));
-  assert_ok(nay_sst_writer_add_version(w, &v, "", 0));
+  assert_ok(nay_sst_writer_add_entry(w, &v, "", 0));
   assert_ok(nay_sst_writer_finish(w, NULL));
   nay_sst_writer_free(w);
   assert_ok(nay_sst_open(path, NULL, NULL, NULL, &internal));
   const nay_sst *both[] = {l.tables[0], internal};
-  assert_ok(nay_lookup_new(both, 2, NULL, &mixed));
+  assert_ok(
+      nay_sst_lookup_new(&(nay_sst_lookup_level){sizeof(nay_sst_lookup_level), both, 2, false}, 1,
+                         NULL, NULL, NULL, &mixed));
   assert_refused(mixed, NULL, NAY_EMISMATCH);
-  nay_lookup_free(mixed);
+  nay_sst_lookup_free(mixed);
   nay_sst_free(internal);
   unlink(path);
   level_free(&l);
@@ -391,23 +400,23 @@ static void kinds_of_keys_do_not_mix(void **unused) {
 /* A source that fails, or has no internal keys, ends the walk with an error that stays. */
 static void sources_that_fail(void **unused) {
   (void)unused;
-  nay_merge_source broken = nothing(), plain = nothing();
-  nay_merge *m;
+  nay_sst_source broken = nothing(), plain = nothing();
+  nay_sst_scan *m;
   broken.first = broken_move;
   plain.first = plain.last = one_move;
-  nay_merge_options how = {sizeof how, .sources = &broken, .nsources = 1};
-  assert_ok(nay_merge_new(NULL, &how, NULL, NULL, &m));
-  assert_status(nay_merge_first(m), NAY_EIO);
-  assert_status(nay_merge_next(m), NAY_EIO);
-  assert_non_null(nay_merge_diag(m)->what);
-  assert_null(nay_merge_table(m));
-  assert_status(nay_merge_last(m), NAY_ENOENT);
-  nay_merge_free(m);
+  nay_sst_scan_options how = {sizeof how, .sources = &broken, .nsources = 1};
+  assert_ok(nay_sst_scan_new(NULL, &how, NULL, NULL, &m));
+  assert_status(nay_sst_scan_first(m), NAY_EIO);
+  assert_status(nay_sst_scan_next(m), NAY_EIO);
+  assert_non_null(nay_sst_scan_diag(m)->what);
+  assert_null(nay_sst_scan_table(m));
+  assert_status(nay_sst_scan_last(m), NAY_EEND);
+  nay_sst_scan_free(m);
   how.sources = &plain;
-  assert_ok(nay_merge_new(NULL, &how, NULL, NULL, &m));
-  assert_status(nay_merge_first(m), NAY_EINVAL);
-  assert_status(nay_merge_last(m), NAY_EINVAL);
-  nay_merge_free(m);
+  assert_ok(nay_sst_scan_new(NULL, &how, NULL, NULL, &m));
+  assert_status(nay_sst_scan_first(m), NAY_EINVAL);
+  assert_status(nay_sst_scan_last(m), NAY_EINVAL);
+  nay_sst_scan_free(m);
 }
 
 /* An empty table that says which keys it has says so for the sources beside it. */
@@ -415,20 +424,22 @@ static void empty_tables_have_a_kind_of_keys(void **unused) {
   (void)unused;
   size_t bytes_len, len;
   uint8_t *bytes = table_bytes(0, 1, 0, &bytes_len);
-  nay_merge_source plain = nothing();
-  nay_lookup *l;
-  nay_merge *m;
+  nay_sst_source plain = nothing();
+  nay_sst_lookup *l;
+  nay_sst_scan *m;
   plain.first = one_move;
   for (nay_sst_keys keys = NAY_SST_KEYS_AUTO; keys <= NAY_SST_KEYS_INTERNAL; keys++) {
     nay_sst_read_options how = {sizeof how, .keys = keys};
     nay_sst *t;
     assert_ok(nay_sst_view(bytes, bytes_len, &how, NULL, NULL, &t));
-    assert_ok(nay_lookup_new((const nay_sst *[]){t}, 1, NULL, &l));
-    assert_ok(nay_merge_new(l, HOW(.sources = &plain, .nsources = 1), NULL, NULL, &m));
-    assert_status(nay_merge_first(m), keys == NAY_SST_KEYS_PLAIN ? NAY_OK : NAY_EINVAL);
-    if (keys == NAY_SST_KEYS_PLAIN) assert_memory_equal(nay_merge_key(m, &len), "abc", 3);
-    nay_merge_free(m);
-    nay_lookup_free(l);
+    assert_ok(nay_sst_lookup_new(
+        &(nay_sst_lookup_level){sizeof(nay_sst_lookup_level), (const nay_sst *[]){t}, 1, false}, 1,
+        NULL, NULL, NULL, &l));
+    assert_ok(nay_sst_scan_new(l, HOW(.sources = &plain, .nsources = 1), NULL, NULL, &m));
+    assert_status(nay_sst_scan_first(m), keys == NAY_SST_KEYS_PLAIN ? NAY_OK : NAY_EINVAL);
+    if (keys == NAY_SST_KEYS_PLAIN) assert_memory_equal(nay_sst_scan_key(m, &len), "abc", 3);
+    nay_sst_scan_free(m);
+    nay_sst_lookup_free(l);
     nay_sst_free(t);
   }
   free(bytes);
@@ -440,37 +451,39 @@ static void operands_are_not_passed_over(void **unused) {
   char path[TEMP_MAX];
   nay_sst_writer *w;
   nay_sst *t;
-  nay_lookup *l;
-  nay_merge *m;
+  nay_sst_lookup *l;
+  nay_sst_scan *m;
   nay_sst_value value = {.size = sizeof value};
   nay_sst_write_options how = {sizeof how, .keys = NAY_SST_KEYS_INTERNAL};
-  nay_sst_version v = {sizeof v, "a", 1, 7, false, true}, got = {.size = sizeof got};
+  nay_sst_entry v = {sizeof v, "a", 1, 7, false, true}, got = {.size = sizeof got};
   assert_ok(nay_sst_writer_new(temp_path(path, "operand.ldb"), &how, NULL, NULL, &w));
-  assert_ok(nay_sst_writer_add_version(w, &v, "+1", 2));
+  assert_ok(nay_sst_writer_add_entry(w, &v, "+1", 2));
   v.sequence = 5;
   v.merge = false;
-  assert_ok(nay_sst_writer_add_version(w, &v, "1", 1));
+  assert_ok(nay_sst_writer_add_entry(w, &v, "1", 1));
   assert_ok(nay_sst_writer_finish(w, NULL));
   nay_sst_writer_free(w);
   nay_sst_read_options read = {sizeof read, .keys = NAY_SST_KEYS_INTERNAL};
   assert_ok(nay_sst_open(path, &read, NULL, NULL, &t));
-  assert_ok(nay_lookup_new((const nay_sst *const[]){t}, 1, NULL, &l));
+  assert_ok(nay_sst_lookup_new(
+      &(nay_sst_lookup_level){sizeof(nay_sst_lookup_level), (const nay_sst *const[]){t}, 1, false},
+      1, NULL, NULL, NULL, &l));
   for (uint64_t at = 5; at < 10; at++) {
     nay_status want = at < 7 ? NAY_OK : NAY_ENOTSUP;
-    assert_status(nay_sst_get_at(t, "a", 1, at, NULL, &value), want);
-    assert_status(nay_lookup_get_at(l, "a", 1, at, NULL, &value, NULL), want);
-    assert_ok(nay_merge_new(l, HOW(.sequence = &at), NULL, NULL, &m));
-    assert_status(nay_merge_first(m), want);
-    assert_status(nay_merge_last(m), want);
-    nay_merge_free(m);
+    assert_status(nay_sst_get(t, "a", 1, at, NULL, &value), want);
+    assert_status(nay_sst_lookup_get(l, "a", 1, at, NULL, &value, NULL), want);
+    assert_ok(nay_sst_scan_new(l, HOW(.sequence = &at), NULL, NULL, &m));
+    assert_status(nay_sst_scan_first(m), want);
+    assert_status(nay_sst_scan_last(m), want);
+    nay_sst_scan_free(m);
   }
-  assert_ok(nay_merge_new(l, HOW(.all_versions = true), NULL, NULL, &m));
-  assert_ok(nay_merge_first(m));
-  assert_ok(nay_merge_version(m, &got));
+  assert_ok(nay_sst_scan_new(l, HOW(.all_versions = true), NULL, NULL, &m));
+  assert_ok(nay_sst_scan_first(m));
+  assert_ok(nay_sst_scan_entry(m, &got));
   assert_true(got.merge && !got.deleted && got.sequence == 7);
-  nay_merge_free(m);
+  nay_sst_scan_free(m);
   nay_sst_value_free(&value);
-  nay_lookup_free(l);
+  nay_sst_lookup_free(l);
   nay_sst_free(t);
   unlink(path);
 }
@@ -478,8 +491,8 @@ static void operands_are_not_passed_over(void **unused) {
 static void keys_are_joined(void **unused) {
   (void)unused;
   uint8_t key[16];
-  nay_sst_version v = {sizeof v, "abc", 3, 0x123456789abcdeu, false, false},
-                  back = {.size = sizeof back};
+  nay_sst_entry v = {sizeof v, "abc", 3, 0x123456789abcdeu, false, false},
+                back = {.size = sizeof back};
   assert_ok(nay_sst_key_join(&v, key));
   assert_ok(nay_sst_key_split(key, 11, &back));
   assert_int_equal(back.len, 3);

@@ -36,7 +36,7 @@ static nay_status memtable_at(memtable *m, size_t i) {
   m->present = i < m->n ? i : m->n;
   memset(m->key, 0xee, sizeof m->key); /* what was there is gone */
   memset(m->value, 0xee, sizeof m->value);
-  if (i >= m->n) return NAY_ENOENT;
+  if (i >= m->n) return NAY_EEND;
   memcpy(m->key, m->keys[i], sizeof m->key);
   memcpy(m->value, m->at[i].user, sizeof m->value);
   return NAY_OK;
@@ -79,15 +79,15 @@ static void memtable_make(memtable *m, const entry *all, unsigned child, bool st
   *m = (memtable){.stable = stable};
   for (unsigned i = 0; i < N_ENTRIES; i++) {
     if (all[i].child != child) continue;
-    nay_sst_version v = {sizeof v, all[i].user, 1, all[i].sequence, false, false};
+    nay_sst_entry v = {sizeof v, all[i].user, 1, all[i].sequence, false, false};
     m->at[m->n] = all[i];
     assert_ok(nay_sst_key_join(&v, m->keys[m->n]));
     m->keys[m->n++][1] = (uint8_t)all[i].type;
   }
 }
 
-static nay_merge_source source_of(memtable *m) {
-  return (nay_merge_source)MERGE_SOURCE(memtable, .state = m, .stable = m->stable);
+static nay_sst_source source_of(memtable *m) {
+  return (nay_sst_source)MERGE_SOURCE(memtable, .state = m, .stable = m->stable);
 }
 
 /* ---- trees ---- */
@@ -113,9 +113,9 @@ typedef struct tree {
   bool merges;          /* there is an operator */
   entry all[N_ENTRIES]; /* in order */
   memtable memtables[2];
-  nay_merge_source sources[2];
+  nay_sst_source sources[2];
   nay_sst *tables[3];
-  nay_lookup *lookup;
+  nay_sst_lookup *lookup;
 } tree;
 
 static nay_sst *write_table(const entry *all, unsigned child) {
@@ -128,8 +128,8 @@ static nay_sst *write_table(const entry *all, unsigned child) {
   for (unsigned i = 0; i < N_ENTRIES; i++) {
     const entry *e = &all[i];
     if (e->child != child) continue;
-    nay_sst_version v = {sizeof v, e->user, 1, e->sequence, e->type == 0, e->type == 2};
-    assert_ok(nay_sst_writer_add_version(w, &v, e->user, 1));
+    nay_sst_entry v = {sizeof v, e->user, 1, e->sequence, e->type == 0, e->type == 2};
+    assert_ok(nay_sst_writer_add_entry(w, &v, e->user, 1));
   }
   assert_ok(nay_sst_writer_finish(w, NULL));
   nay_sst_writer_free(w);
@@ -166,14 +166,14 @@ static bool tree_make(tree *t, const layout *is, const unsigned types[3], bool m
     t->sources[i] = source_of(&t->memtables[i]);
   }
   for (unsigned i = 0; i < is->ntables; i++) t->tables[i] = write_table(t->all, is->nsources + i);
-  nay_lookup_level one = {sizeof one, (const nay_sst *const *)t->tables, is->ntables, false};
-  nay_lookup_options how = {sizeof how, .merge = merges ? append : NULL};
-  assert_ok(nay_lookup_new_levels(&one, 1, &how, NULL, NULL, &t->lookup));
+  nay_sst_lookup_level one = {sizeof one, (const nay_sst *const *)t->tables, is->ntables, false};
+  nay_sst_lookup_options how = {sizeof how, .merge = merges ? append : NULL};
+  assert_ok(nay_sst_lookup_new(&one, 1, &how, NULL, NULL, &t->lookup));
   return true;
 }
 
 static void tree_free(tree *t) {
-  nay_lookup_free(t->lookup);
+  nay_sst_lookup_free(t->lookup);
   for (unsigned i = 0; i < t->is->ntables; i++) nay_sst_free(t->tables[i]);
 }
 
@@ -205,22 +205,22 @@ static const nay_sst *table_of(const tree *t, const entry *e) {
   return e->child < t->is->nsources ? NULL : t->tables[e->child - t->is->nsources];
 }
 
-static void assert_value(nay_merge *m, char user, size_t want) {
+static void assert_value(nay_sst_scan *m, char user, size_t want) {
   size_t len, value_len;
   nay_sst_value pin = {.size = sizeof pin};
-  const char *key = nay_merge_key(m, &len), *value = nay_merge_value(m, &value_len);
-  assert_true(nay_merge_valid(m) && len == 1 && key[0] == user && value_len == want);
+  const char *key = nay_sst_scan_key(m, &len), *value = nay_sst_scan_value(m, &value_len);
+  assert_true(nay_sst_scan_valid(m) && len == 1 && key[0] == user && value_len == want);
   for (size_t i = 0; i < want; i++) assert_true(value[i] == user);
-  assert_ok(nay_merge_pin(m, &pin));
+  assert_ok(nay_sst_scan_pin(m, &pin));
   assert_int_equal(pin.len, want);
   assert_memory_equal(pin.bytes, value, want);
   nay_sst_value_free(&pin);
 }
 
-static void assert_at(nay_merge *m, char user) { assert_value(m, user, 1); }
+static void assert_at(nay_sst_scan *m, char user) { assert_value(m, user, 1); }
 
 /* The iterator was moved to b, or past it to `behind`. */
-static void assert_b(const tree *t, nay_merge *m, nay_status status, const entry *b,
+static void assert_b(const tree *t, nay_sst_scan *m, nay_status status, const entry *b,
                      bool keep_deletions, char behind) {
   if (b == NULL || (b->type == 0 && !keep_deletions)) {
     assert_ok(status);
@@ -231,63 +231,63 @@ static void assert_b(const tree *t, nay_merge *m, nay_status status, const entry
   size_t len = value_len_of(t, b, &failed);
   if (len == 0) {
     assert_status(status, NAY_ENOTSUP);
-    assert_non_null(nay_merge_diag(m)->what);
-    assert_ptr_equal(nay_merge_table(m), table_of(t, failed));
+    assert_non_null(nay_sst_scan_diag(m)->what);
+    assert_ptr_equal(nay_sst_scan_table(m), table_of(t, failed));
   } else {
-    nay_sst_version v = {.size = sizeof v};
+    nay_sst_entry v = {.size = sizeof v};
     assert_ok(status);
     assert_value(m, 'b', len);
-    assert_ok(nay_merge_version(m, &v));
+    assert_ok(nay_sst_scan_entry(m, &v));
     assert_true(v.sequence == b->sequence && v.deleted == (b->type == 0) && !v.merge);
-    assert_ptr_equal(nay_merge_table(m), table_of(t, b));
+    assert_ptr_equal(nay_sst_scan_table(m), table_of(t, b));
   }
 }
 
 /* From a and from c, with a change of direction, by seeks, and with b as a bound. */
 static void check_reader(const tree *t, uint64_t sequence, bool keep) {
   const entry *b = newest_at(t, sequence);
-  nay_merge *m;
-  nay_merge_options how = {.size = sizeof how,
-                           .sources = t->sources,
-                           .nsources = t->is->nsources,
-                           .sequence = &sequence,
-                           .keep_deletions = keep};
-  const nay_lookup *lookup = t->is->ntables != 0 ? t->lookup : NULL;
+  nay_sst_scan *m;
+  nay_sst_scan_options how = {.size = sizeof how,
+                              .sources = t->sources,
+                              .nsources = t->is->nsources,
+                              .sequence = &sequence,
+                              .keep_deletions = keep};
+  const nay_sst_lookup *lookup = t->is->ntables != 0 ? t->lookup : NULL;
   if (lookup == NULL && t->merges) how.merge = append;
-  assert_ok(nay_merge_new(lookup, &how, NULL, NULL, &m));
-  assert_ok(nay_merge_first(m));
+  assert_ok(nay_sst_scan_new(lookup, &how, NULL, NULL, &m));
+  assert_ok(nay_sst_scan_first(m));
   assert_at(m, 'a');
-  assert_b(t, m, nay_merge_next(m), b, keep, 'c');
-  assert_ok(nay_merge_last(m));
+  assert_b(t, m, nay_sst_scan_next(m), b, keep, 'c');
+  assert_ok(nay_sst_scan_last(m));
   assert_at(m, 'c');
-  assert_b(t, m, nay_merge_prev(m), b, keep, 'a');
+  assert_b(t, m, nay_sst_scan_prev(m), b, keep, 'a');
   const entry *failed;
   bool fails = b != NULL && value_len_of(t, b, &failed) == 0;
   bool shown = b != NULL && !fails && (b->type != 0 || keep);
   if (fails) { /* the error stays, until a seek */
-    assert_status(nay_merge_prev(m), NAY_ENOTSUP);
-    assert_status(nay_merge_next(m), NAY_ENOTSUP);
+    assert_status(nay_sst_scan_prev(m), NAY_ENOTSUP);
+    assert_status(nay_sst_scan_next(m), NAY_ENOTSUP);
   } else if (shown) {
-    assert_ok(nay_merge_prev(m));
+    assert_ok(nay_sst_scan_prev(m));
     assert_at(m, 'a');
-    assert_b(t, m, nay_merge_next(m), b, keep, 'c');
-    assert_ok(nay_merge_next(m));
+    assert_b(t, m, nay_sst_scan_next(m), b, keep, 'c');
+    assert_ok(nay_sst_scan_next(m));
     assert_at(m, 'c');
-    assert_status(nay_merge_next(m), NAY_ENOENT);
+    assert_status(nay_sst_scan_next(m), NAY_EEND);
   }
-  assert_b(t, m, nay_merge_seek(m, "b", 1), b, keep, 'c');
-  assert_b(t, m, nay_merge_seek_for_prev(m, "b", 1), b, keep, 'a');
-  assert_ok(nay_merge_seek(m, "c", 1));
-  assert_b(t, m, nay_merge_prev(m), b, keep, 'a'); /* turns */
-  assert_ok(nay_merge_seek_for_prev(m, "a", 1));
-  assert_b(t, m, nay_merge_next(m), b, keep, 'c'); /* turns */
-  nay_merge_free(m);
+  assert_b(t, m, nay_sst_scan_seek(m, "b", 1), b, keep, 'c');
+  assert_b(t, m, nay_sst_scan_seek_for_prev(m, "b", 1), b, keep, 'a');
+  assert_ok(nay_sst_scan_seek(m, "c", 1));
+  assert_b(t, m, nay_sst_scan_prev(m), b, keep, 'a'); /* turns */
+  assert_ok(nay_sst_scan_seek_for_prev(m, "a", 1));
+  assert_b(t, m, nay_sst_scan_next(m), b, keep, 'c'); /* turns */
+  nay_sst_scan_free(m);
   how.lower = "c";
   how.lower_len = 1;
-  assert_ok(nay_merge_new(lookup, &how, NULL, NULL, &m));
-  assert_ok(nay_merge_last(m));
-  assert_status(nay_merge_prev(m), NAY_ENOENT); /* b is below the bound */
-  nay_merge_free(m);
+  assert_ok(nay_sst_scan_new(lookup, &how, NULL, NULL, &m));
+  assert_ok(nay_sst_scan_last(m));
+  assert_status(nay_sst_scan_prev(m), NAY_EEND); /* b is below the bound */
+  nay_sst_scan_free(m);
 }
 
 static void check_get(const tree *t, uint64_t sequence) {
@@ -301,9 +301,9 @@ static void check_get(const tree *t, uint64_t sequence) {
   const size_t key_len = 1;
   for (int many = 0; many < 2; many++) {
     nay_status one;
-    nay_status status =
-        many ? nay_lookup_get_many(t->lookup, &key, &key_len, 1, sequence, NULL, &v, &one, &table)
-             : nay_lookup_get_at(t->lookup, key, 1, sequence, NULL, &v, &table);
+    nay_status status = many ? nay_sst_lookup_get_many(t->lookup, &key, &key_len, 1, sequence, NULL,
+                                                       &v, &one, &table)
+                             : nay_sst_lookup_get(t->lookup, key, 1, sequence, NULL, &v, &table);
     if (many && status == NAY_OK) status = one;
     assert_status(status, want);
     if (want == NAY_OK) {

@@ -24,7 +24,7 @@ static void check_below(const store *st, unsigned user, unsigned moment, nay_sst
   unsigned newest;
   const void *operands[MOST_WRITES];
   size_t lens[MOST_WRITES];
-  nay_lookup_newer newer = {sizeof newer, .operands = operands, .lens = lens};
+  nay_sst_lookup_newer newer = {sizeof newer, .operands = operands, .lens = lens};
   bool there = value_at(st, user, moment, want, &newest);
   unsigned s = newest;
   for (; s > st->flushed && !newer.ended; s = newest_of(st, user, s - 1)) {
@@ -39,26 +39,26 @@ static void check_below(const store *st, unsigned user, unsigned moment, nay_sst
   if (newer.n == 0 && newer.ended) return; /* the memtable answers alone */
   size_t len = spell(st, user, newest, key);
   nay_status status =
-      newer.n != 0 ? nay_lookup_get_below(st->lookup, key, len, moment, &newer, NULL, v, NULL)
-                   : nay_lookup_get_at(st->lookup, key, len, moment, NULL, v, NULL);
+      newer.n != 0 ? nay_sst_lookup_get_below(st->lookup, key, len, moment, &newer, NULL, v, NULL)
+                   : nay_sst_lookup_get(st->lookup, key, len, moment, NULL, v, NULL);
   assert_status(status, there ? NAY_OK : NAY_ENOENT);
   if (there) assert_text(v, want);
 }
 
 typedef struct steps {
   unsigned operands;
-  nay_lookup_what last;
+  nay_sst_lookup_what last;
 } steps;
 
-static void follow(void *ctx, const nay_lookup_step *step) {
+static void follow(void *ctx, const nay_sst_lookup_step *step) {
   steps *s = ctx;
-  s->operands += step->what == NAY_LOOKUP_OPERAND;
+  s->operands += step->what == NAY_SST_LOOKUP_OPERAND;
   s->last = step->what;
 }
 
 static nay_sst_counters counts_of(const store *st) {
   nay_sst_counters c = {.size = sizeof c};
-  assert_ok(nay_lookup_count(st->lookup, &c));
+  assert_ok(nay_sst_lookup_stats(st->lookup, &c));
   return c;
 }
 
@@ -81,13 +81,14 @@ static void check_get(const store *st, unsigned user, unsigned moment, nay_sst_v
   bool there = value_at(st, user, moment < st->flushed ? moment : st->flushed, want, &newest);
   size_t len = spell(st, user, moment, key);
   uint64_t before = operands_of(st);
-  nay_status status = nay_lookup_trace(st->lookup, key, len, moment, follow, &seen, NULL, v, NULL);
+  nay_status status =
+      nay_sst_lookup_explain(st->lookup, key, len, moment, follow, &seen, NULL, v, NULL);
   assert_status(status, there ? NAY_OK : NAY_ENOENT);
   assert_int_equal(seen.operands, operands_of(st) - before);
   if (!there) return;
   assert_text(v, want);
   assert_true(v->sequence == newest && !v->deleted);
-  if (seen.operands == 0) assert_int_equal(seen.last, NAY_LOOKUP_FOUND);
+  if (seen.operands == 0) assert_int_equal(seen.last, NAY_SST_LOOKUP_FOUND);
 }
 
 /* Every user twice, in any order, and keys that are not there. */
@@ -106,13 +107,14 @@ static void check_many(store *st, unsigned moment) {
   }
   uint64_t gets = gets_of(st);
   nay_sst_counters a = counts_of(st);
-  assert_ok(nay_lookup_get_many(st->lookup, at, lens, N, moment, NULL, values, statuses, tables));
+  assert_ok(
+      nay_sst_lookup_get_many(st->lookup, at, lens, N, moment, NULL, values, statuses, tables));
   nay_sst_counters b = counts_of(st);
   uint64_t between = gets_of(st);
   for (unsigned i = 0; i < N; i++) {
     uint64_t before = operands_of(st);
     table = 77;
-    assert_status(nay_lookup_get_at(st->lookup, at[i], lens[i], moment, NULL, &one, &table),
+    assert_status(nay_sst_lookup_get(st->lookup, at[i], lens[i], moment, NULL, &one, &table),
                   statuses[i]);
     st->nmany += operands_of(st) != before;
     assert_int_equal(tables[i], table);
@@ -143,45 +145,45 @@ static int shown(const store *st, int user, int step, unsigned moment) {
   return user;
 }
 
-static void assert_entry(const store *st, nay_merge *m, nay_status status, int user,
+static void assert_entry(const store *st, nay_sst_scan *m, nay_status status, int user,
                          unsigned moment, nay_sst_value *pin) {
   char want[TEXT], key[32];
   unsigned newest;
   size_t len;
-  nay_sst_version v = {.size = sizeof v};
+  nay_sst_entry v = {.size = sizeof v};
   bool there = user >= 0 && user < (int)USERS;
-  assert_status(status, there ? NAY_OK : NAY_ENOENT);
+  assert_status(status, there ? NAY_OK : NAY_EEND);
   if (!there) return;
   value_at(st, (unsigned)user, moment, want, &newest);
-  nay_sst_version written = version_of(st, newest, key);
-  assert_ok(nay_merge_version(m, &v));
+  nay_sst_entry written = version_of(st, newest, key);
+  assert_ok(nay_sst_scan_entry(m, &v));
   assert_true(v.sequence == newest && !v.deleted && !v.merge && v.len == written.len);
   assert_memory_equal(v.key, key, v.len);
-  nay_sst_value shows = {.bytes = nay_merge_value(m, &len), .len = len};
+  nay_sst_value shows = {.bytes = nay_sst_scan_value(m, &len), .len = len};
   assert_text(&shows, want);
-  assert_ok(nay_merge_pin(m, pin));
+  assert_ok(nay_sst_scan_pin(m, pin));
   assert_true(pin->sequence == newest && !pin->deleted);
   assert_text(pin, want);
 }
 
 /* Both walks, then random movements. What was pinned on the way stays. */
 static void check_iterator(store *st, unsigned moment, nay_sst_value *pins) {
-  nay_merge *m;
+  nay_sst_scan *m;
   uint64_t sequence = moment;
-  nay_merge_source source = memtable_source(&st->mem, pick(st, 2) == 0);
-  nay_merge_options how = {sizeof how, .sources = &source, .nsources = 1, .sequence = &sequence};
+  nay_sst_source source = memtable_source(&st->mem, pick(st, 2) == 0);
+  nay_sst_scan_options how = {sizeof how, .sources = &source, .nsources = 1, .sequence = &sequence};
   how.comparator = st->is->order;
-  assert_ok(nay_merge_new(st->lookup, &how, NULL, NULL, &m));
+  assert_ok(nay_sst_scan_new(st->lookup, &how, NULL, NULL, &m));
   int at = shown(st, 0, 1, moment);
-  nay_status status = nay_merge_first(m);
-  for (; status == NAY_OK; at = shown(st, at + 1, 1, moment), status = nay_merge_next(m)) {
+  nay_status status = nay_sst_scan_first(m);
+  for (; status == NAY_OK; at = shown(st, at + 1, 1, moment), status = nay_sst_scan_next(m)) {
     assert_true(at < (int)USERS);
     assert_entry(st, m, status, at, moment, &pins[at % 2 == 0 ? at : (int)USERS]);
   }
   assert_entry(st, m, status, at, moment, &pins[0]);
   at = shown(st, USERS - 1, -1, moment);
-  status = nay_merge_last(m);
-  for (; status == NAY_OK; at = shown(st, at - 1, -1, moment), status = nay_merge_prev(m)) {
+  status = nay_sst_scan_last(m);
+  for (; status == NAY_OK; at = shown(st, at - 1, -1, moment), status = nay_sst_scan_prev(m)) {
     assert_true(at >= 0);
     assert_entry(st, m, status, at, moment, &pins[at % 2 != 0 ? at : (int)USERS]);
   }
@@ -189,19 +191,19 @@ static void check_iterator(store *st, unsigned moment, nay_sst_value *pins) {
   for (unsigned i = 0; i < 12; i++) {
     char key[32];
     unsigned what = pick(st, 4), user = pick(st, USERS);
-    bool valid = nay_merge_valid(m);
+    bool valid = nay_sst_scan_valid(m);
     size_t len = spell(st, user, i, key);
     if (what < 2 && !valid) what += 2;
-    if (what == 0) at = shown(st, at + 1, 1, moment), status = nay_merge_next(m);
-    if (what == 1) at = shown(st, at - 1, -1, moment), status = nay_merge_prev(m);
-    if (what == 2) at = shown(st, (int)user, 1, moment), status = nay_merge_seek(m, key, len);
+    if (what == 0) at = shown(st, at + 1, 1, moment), status = nay_sst_scan_next(m);
+    if (what == 1) at = shown(st, at - 1, -1, moment), status = nay_sst_scan_prev(m);
+    if (what == 2) at = shown(st, (int)user, 1, moment), status = nay_sst_scan_seek(m, key, len);
     if (what == 3) {
       at = shown(st, (int)user, -1, moment);
-      status = nay_merge_seek_for_prev(m, key, len);
+      status = nay_sst_scan_seek_for_prev(m, key, len);
     }
     assert_entry(st, m, status, at, moment, &pins[USERS]);
   }
-  nay_merge_free(m);
+  nay_sst_scan_free(m);
   for (at = shown(st, 0, 1, moment); at < (int)USERS; at = shown(st, at + 1, 1, moment)) {
     char want[TEXT];
     unsigned newest;
@@ -212,21 +214,21 @@ static void check_iterator(store *st, unsigned moment, nay_sst_value *pins) {
 
 /* All versions: operands come as they are. */
 static void check_versions(store *st) {
-  nay_merge *m;
-  nay_merge_source source = memtable_source(&st->mem, true);
-  nay_merge_options how = {sizeof how, .sources = &source, .nsources = 1, .all_versions = true};
+  nay_sst_scan *m;
+  nay_sst_source source = memtable_source(&st->mem, true);
+  nay_sst_scan_options how = {sizeof how, .sources = &source, .nsources = 1, .all_versions = true};
   how.comparator = st->is->order;
-  assert_ok(nay_merge_new(st->lookup, &how, NULL, NULL, &m));
-  for (nay_status s = nay_merge_first(m); s == NAY_OK; s = nay_merge_next(m)) {
-    nay_sst_version v = {.size = sizeof v};
+  assert_ok(nay_sst_scan_new(st->lookup, &how, NULL, NULL, &m));
+  for (nay_status s = nay_sst_scan_first(m); s == NAY_OK; s = nay_sst_scan_next(m)) {
+    nay_sst_entry v = {.size = sizeof v};
     size_t len;
-    assert_ok(nay_merge_version(m, &v));
-    const char *value = nay_merge_value(m, &len);
+    assert_ok(nay_sst_scan_entry(m, &v));
+    const char *value = nay_sst_scan_value(m, &len);
     assert_true(v.deleted == (st->writes[v.sequence].type == DELETION));
     if (v.merge) assert_true(len > 1 && value[0] == '+');
     if (v.sequence > st->flushed) assert_true(v.merge == (value[0] == '+'));
   }
-  nay_merge_free(m);
+  nay_sst_scan_free(m);
 }
 
 /* ---- programs ---- */
@@ -271,7 +273,7 @@ static void run_program(const shape *is, uint64_t seed) {
     check_readers(&st);
   }
   assert_true(st.noperands > 100 && st.nmany > 10);
-  nay_lookup_free(st.lookup);
+  nay_sst_lookup_free(st.lookup);
   for (unsigned i = 0; i < LEVELS; i++) {
     for (size_t k = 0; k < st.levels[i].n; k++) nay_sst_free(st.levels[i].at[k]);
   }
@@ -291,27 +293,27 @@ static void equal_keys_that_may_not_differ(void **state) {
   char path[TEMP_MAX];
   nay_sst_writer *w;
   nay_sst *t;
-  nay_lookup *l;
+  nay_sst_lookup *l;
   nay_diag diag = {.what = NULL};
   nay_sst_value v = {.size = sizeof v};
-  nay_sst_version newer = {sizeof newer, "KEY", 3, 9, false, true},
-                  older = {sizeof older, "key", 3, 7, false, false};
+  nay_sst_entry newer = {sizeof newer, "KEY", 3, 9, false, true},
+                older = {sizeof older, "key", 3, 7, false, false};
   (void)state;
   silent.equal_may_differ = false;
   assert_ok(nay_sst_writer_new(temp_path(path, "silent.ldb"), &write, NULL, NULL, &w));
-  assert_ok(nay_sst_writer_add_version(w, &newer, "+9", 2));
-  assert_ok(nay_sst_writer_add_version(w, &older, "=7", 2));
+  assert_ok(nay_sst_writer_add_entry(w, &newer, "+9", 2));
+  assert_ok(nay_sst_writer_add_entry(w, &older, "=7", 2));
   assert_ok(nay_sst_writer_finish(w, NULL));
   nay_sst_writer_free(w);
   assert_ok(nay_sst_open(path, &read, NULL, NULL, &t));
   unlink(path);
-  nay_lookup_level one = {sizeof one, .tables = (const nay_sst *const[]){t}, .n = 1};
-  nay_lookup_options how = {sizeof how, .merge = append};
-  assert_ok(nay_lookup_new_levels(&one, 1, &how, NULL, NULL, &l));
-  assert_status(nay_lookup_get(l, "KEY", 3, &diag, &v, NULL), NAY_EINVAL);
+  nay_sst_lookup_level one = {sizeof one, .tables = (const nay_sst *const[]){t}, .n = 1};
+  nay_sst_lookup_options how = {sizeof how, .merge = append};
+  assert_ok(nay_sst_lookup_new(&one, 1, &how, NULL, NULL, &l));
+  assert_status(nay_sst_lookup_get(l, "KEY", 3, NAY_SST_NEWEST, &diag, &v, NULL), NAY_EINVAL);
   assert_non_null(strstr(diag.what, "comparator"));
   nay_sst_value_free(&v);
-  nay_lookup_free(l);
+  nay_sst_lookup_free(l);
   nay_sst_free(t);
 }
 

@@ -5,7 +5,7 @@
  */
 #include "nay_sst_cache.h"
 #include "nay_sst_compact.h"
-#include "nay_sst_scan.h"
+#include "nay_sst_iter.h"
 #include "support/flaky.h"
 #include "support/sst_numbers.h"
 
@@ -23,7 +23,7 @@ typedef struct version {
 typedef struct tree {
   nay_sst *at[MOST];
   size_t n;
-  nay_lookup *lookup;
+  nay_sst_lookup *lookup;
 } tree;
 
 /* ---- trees ---- */
@@ -44,9 +44,9 @@ static bool choosy(void *ctx, const nay_sst_operands *o, void *out, size_t room,
   return append(ctx, o, out, room, len);
 }
 
-static nay_sst_version version_of(const version *v) {
-  return (nay_sst_version){sizeof(nay_sst_version), v->key,           strlen(v->key), v->sequence,
-                           v->text[0] == '-',       v->text[0] == '+'};
+static nay_sst_entry version_of(const version *v) {
+  return (nay_sst_entry){sizeof(nay_sst_entry), v->key,           strlen(v->key), v->sequence,
+                         v->text[0] == '-',     v->text[0] == '+'};
 }
 
 static nay_sst *table_of(const version *v, size_t n, const nay_sst_write_options *write,
@@ -56,8 +56,8 @@ static nay_sst *table_of(const version *v, size_t n, const nay_sst_write_options
   nay_sst *t;
   assert_ok(nay_sst_writer_new(temp_path(path, "operands.ldb"), write, NULL, NULL, &w));
   for (size_t i = 0; i < n; i++) {
-    nay_sst_version made = version_of(&v[i]);
-    assert_ok(nay_sst_writer_add_version(w, &made, v[i].text, strlen(v[i].text)));
+    nay_sst_entry made = version_of(&v[i]);
+    assert_ok(nay_sst_writer_add_entry(w, &made, v[i].text, strlen(v[i].text)));
   }
   assert_ok(nay_sst_writer_finish(w, NULL));
   nay_sst_writer_free(w);
@@ -72,19 +72,19 @@ static const nay_sst_read_options read_internal = {.size = sizeof read_internal,
                                                    .keys = NAY_SST_KEYS_INTERNAL};
 
 static void tree_look(tree *t, nay_sst_merge_operator merge, const nay_allocator *a) {
-  nay_lookup_level all = {sizeof all, .tables = (const nay_sst *const *)t->at, .n = t->n};
-  nay_lookup_options how = {sizeof how, .merge = merge};
-  assert_ok(nay_lookup_new_levels(&all, 1, &how, a, NULL, &t->lookup));
+  nay_sst_lookup_level all = {sizeof all, .tables = (const nay_sst *const *)t->at, .n = t->n};
+  nay_sst_lookup_options how = {sizeof how, .merge = merge};
+  assert_ok(nay_sst_lookup_new(&all, 1, &how, a, NULL, &t->lookup));
 }
 
 static void tree_free(tree *t) {
-  nay_lookup_free(t->lookup);
+  nay_sst_lookup_free(t->lookup);
   for (size_t i = 0; i < t->n; i++) nay_sst_free(t->at[i]);
 }
 
 static nay_status get(const tree *t, const char *key, nay_diag *diag, nay_sst_value *v,
                       size_t *table) {
-  return nay_lookup_get(t->lookup, key, strlen(key), diag, v, table);
+  return nay_sst_lookup_get(t->lookup, key, strlen(key), NAY_SST_NEWEST, diag, v, table);
 }
 
 static void assert_get(const tree *t, const char *key, const char *want) {
@@ -108,24 +108,25 @@ static void assert_fails(const tree *t, const char *key, const char *after, nay_
   assert_non_null(strstr(diag.what, why));
   diag.what = NULL;
   assert_status(
-      nay_lookup_get_many(t->lookup, &at, &len, 1, NAY_SST_MAX_SEQUENCE, &diag, &v, &one, NULL),
+      nay_sst_lookup_get_many(t->lookup, &at, &len, 1, NAY_SST_MAX_SEQUENCE, &diag, &v, &one, NULL),
       want);
   assert_status(one, want);
   assert_non_null(strstr(diag.what, why));
   nay_sst_value_free(&v);
-  nay_merge *m;
-  assert_ok(nay_merge_new(t->lookup, NULL, NULL, NULL, &m));
+  nay_sst_scan *m;
+  assert_ok(nay_sst_scan_new(t->lookup, NULL, NULL, NULL, &m));
   for (int back = 0; back < 2; back++) {
-    nay_status status = back ? nay_merge_seek_for_prev(m, key, len) : nay_merge_seek(m, key, len);
+    nay_status status =
+        back ? nay_sst_scan_seek_for_prev(m, key, len) : nay_sst_scan_seek(m, key, len);
     assert_status(status, want);
-    assert_non_null(strstr(nay_merge_diag(m)->what, why));
-    assert_ptr_equal(nay_merge_table(m), t->at[0]); /* of the newest operand */
-    assert_status(nay_merge_next(m), want);
-    assert_status(nay_merge_prev(m), want);
-    assert_ok(nay_merge_seek(m, after, strlen(after)));
-    assert_status(nay_merge_prev(m), want);
+    assert_non_null(strstr(nay_sst_scan_diag(m)->what, why));
+    assert_ptr_equal(nay_sst_scan_table(m), t->at[0]); /* of the newest operand */
+    assert_status(nay_sst_scan_next(m), want);
+    assert_status(nay_sst_scan_prev(m), want);
+    assert_ok(nay_sst_scan_seek(m, after, strlen(after)));
+    assert_status(nay_sst_scan_prev(m), want);
   }
-  nay_merge_free(m);
+  nay_sst_scan_free(m);
 }
 
 /* ---- errors ---- */
@@ -197,8 +198,8 @@ static nay_sst *damaged_of(const version *v, size_t n, const char *text, uint8_t
   nay_sst *t;
   assert_ok(nay_sst_writer_new(temp_path(path, "below.ldb"), &write_internal, NULL, NULL, &w));
   for (size_t i = 0; i < n; i++) {
-    nay_sst_version made = version_of(&v[i]);
-    assert_ok(nay_sst_writer_add_version(w, &made, v[i].text, strlen(v[i].text)));
+    nay_sst_entry made = version_of(&v[i]);
+    assert_ok(nay_sst_writer_add_entry(w, &made, v[i].text, strlen(v[i].text)));
   }
   assert_ok(nay_sst_writer_finish(w, NULL));
   nay_sst_writer_free(w);
@@ -223,7 +224,7 @@ static void damage_below_an_operand(void **state) {
     uint8_t bytes[4096];
     nay_sst_value v = {.size = sizeof v};
     nay_diag diag = {.what = NULL};
-    nay_merge *m;
+    nay_sst_scan *m;
     size_t table = 9;
     tree t = {.n = 2};
     t.at[0] = table_of(newer, 2, &write_internal, &read_internal, NULL);
@@ -231,13 +232,13 @@ static void damage_below_an_operand(void **state) {
     tree_look(&t, append, NULL);
     assert_status(get(&t, "k", &diag, &v, &table), NAY_ECORRUPT);
     assert_true(table == 1 && strstr(diag.what, "checksum") != NULL);
-    assert_ok(nay_merge_new(t.lookup, NULL, NULL, NULL, &m));
-    assert_status(nay_merge_first(m), NAY_ECORRUPT);
-    assert_ptr_equal(nay_merge_table(m), t.at[1]);
-    assert_ok(nay_merge_seek(m, "l", 1));
-    assert_status(nay_merge_prev(m), NAY_ECORRUPT);
-    assert_ptr_equal(nay_merge_table(m), t.at[1]);
-    nay_merge_free(m);
+    assert_ok(nay_sst_scan_new(t.lookup, NULL, NULL, NULL, &m));
+    assert_status(nay_sst_scan_first(m), NAY_ECORRUPT);
+    assert_ptr_equal(nay_sst_scan_table(m), t.at[1]);
+    assert_ok(nay_sst_scan_seek(m, "l", 1));
+    assert_status(nay_sst_scan_prev(m), NAY_ECORRUPT);
+    assert_ptr_equal(nay_sst_scan_table(m), t.at[1]);
+    nay_sst_scan_free(m);
     nay_sst_value_free(&v);
     tree_free(&t);
   }
@@ -254,23 +255,24 @@ static void no_operator(void **state) {
   nay_diag diag = {.what = NULL};
   const void *operands[] = {"+2", NULL};
   size_t lens[] = {2, 1};
-  nay_lookup_newer newer = {sizeof newer, .operands = operands, .lens = lens, .n = 1};
-  assert_status(nay_lookup_get_below(t.lookup, "a", 1, 9, &newer, &diag, &v, NULL), NAY_ENOTSUP);
+  nay_sst_lookup_newer newer = {sizeof newer, .operands = operands, .lens = lens, .n = 1};
+  assert_status(nay_sst_lookup_get_below(t.lookup, "a", 1, 9, &newer, &diag, &v, NULL),
+                NAY_ENOTSUP);
   assert_non_null(diag.what);
-  nay_lookup_free(t.lookup);
+  nay_sst_lookup_free(t.lookup);
   tree_look(&t, append, NULL);
-  assert_ok(nay_lookup_get_below(t.lookup, "a", 1, 9, &newer, NULL, &v, NULL));
+  assert_ok(nay_sst_lookup_get_below(t.lookup, "a", 1, 9, &newer, NULL, &v, NULL));
   assert_true(v.len == 4 && memcmp(v.bytes, "+1+2", 4) == 0 && v.sequence == 0);
   newer.base = "=1", newer.base_len = 2; /* a base that does not end it */
-  assert_status(nay_lookup_get_below(t.lookup, "a", 1, 9, &newer, &diag, &v, NULL), NAY_EINVAL);
+  assert_status(nay_sst_lookup_get_below(t.lookup, "a", 1, 9, &newer, &diag, &v, NULL), NAY_EINVAL);
   newer.ended = true;
-  assert_ok(nay_lookup_get_below(t.lookup, "a", 1, 9, &newer, NULL, &v, NULL));
+  assert_ok(nay_sst_lookup_get_below(t.lookup, "a", 1, 9, &newer, NULL, &v, NULL));
   assert_true(v.len == 4 && memcmp(v.bytes, "=1+2", 4) == 0);
   newer.n = 2; /* the second is NULL and has a length */
-  assert_status(nay_lookup_get_below(t.lookup, "a", 1, 9, &newer, &diag, &v, NULL), NAY_EINVAL);
+  assert_status(nay_sst_lookup_get_below(t.lookup, "a", 1, 9, &newer, &diag, &v, NULL), NAY_EINVAL);
   newer.n = 0;
-  assert_status(nay_lookup_get_below(t.lookup, "a", 1, 9, &newer, &diag, &v, NULL), NAY_EINVAL);
-  assert_status(nay_lookup_get_below(t.lookup, "a", 1, 9, NULL, &diag, &v, NULL), NAY_EINVAL);
+  assert_status(nay_sst_lookup_get_below(t.lookup, "a", 1, 9, &newer, &diag, &v, NULL), NAY_EINVAL);
+  assert_status(nay_sst_lookup_get_below(t.lookup, "a", 1, 9, NULL, &diag, &v, NULL), NAY_EINVAL);
   nay_sst_value_free(&v);
   tree_free(&t);
 }
@@ -278,12 +280,12 @@ static void no_operator(void **state) {
 /* ---- filters ---- */
 
 typedef struct told {
-  nay_lookup_what what[32];
+  nay_sst_lookup_what what[32];
   size_t table[32];
   unsigned n;
 } told;
 
-static void tell(void *ctx, const nay_lookup_step *step) {
+static void tell(void *ctx, const nay_sst_lookup_step *step) {
   told *s = ctx;
   assert_true(s->n < 32);
   s->what[s->n] = step->what;
@@ -297,11 +299,12 @@ static void a_nay_skips_one_table(void **state) {
                        at1[] = {{"a", 7, "=a"}, {"z", 7, "=z"}},
                        at2[] = {{"k", 3, "+3"}, {"k", 2, "=2"}, {"k", 1, "+1"}},
                        at3[] = {{"k", 0, "=0"}};
-  static const nay_lookup_what want[] = {
-      NAY_LOOKUP_FILTER_MAYBE, NAY_LOOKUP_INDEX,   NAY_LOOKUP_BLOCK,      NAY_LOOKUP_OPERAND,
-      NAY_LOOKUP_BLOCK,        NAY_LOOKUP_OPERAND, NAY_LOOKUP_FILTER_NAY, NAY_LOOKUP_FILTER_MAYBE,
-      NAY_LOOKUP_INDEX,        NAY_LOOKUP_BLOCK,   NAY_LOOKUP_OPERAND,    NAY_LOOKUP_BLOCK,
-      NAY_LOOKUP_FOUND};
+  static const nay_sst_lookup_what want[] = {
+      NAY_SST_LOOKUP_FILTER_MAYBE, NAY_SST_LOOKUP_INDEX,        NAY_SST_LOOKUP_BLOCK,
+      NAY_SST_LOOKUP_OPERAND,      NAY_SST_LOOKUP_BLOCK,        NAY_SST_LOOKUP_OPERAND,
+      NAY_SST_LOOKUP_FILTER_NAY,   NAY_SST_LOOKUP_FILTER_MAYBE, NAY_SST_LOOKUP_INDEX,
+      NAY_SST_LOOKUP_BLOCK,        NAY_SST_LOOKUP_OPERAND,      NAY_SST_LOOKUP_BLOCK,
+      NAY_SST_LOOKUP_FOUND};
   static const size_t tables[] = {0, 0, 0, 0, 0, 0, 1, 2, 2, 2, 2, 2, 2};
   const nay_policy *policies[] = {&exact};
   nay_sst_write_options write = write_internal;
@@ -319,14 +322,14 @@ static void a_nay_skips_one_table(void **state) {
   told seen = {.n = 0};
   nay_sst_value v = {.size = sizeof v};
   size_t table = 9;
-  assert_ok(nay_lookup_trace(t.lookup, "k", 1, 9, tell, &seen, NULL, &v, &table));
+  assert_ok(nay_sst_lookup_explain(t.lookup, "k", 1, 9, tell, &seen, NULL, &v, &table));
   assert_true(v.len == 8 && memcmp(v.bytes, "=2+3+8+9", 8) == 0 && v.sequence == 9 && table == 0);
   assert_int_equal(seen.n, sizeof want / sizeof *want);
   for (unsigned i = 0; i < seen.n; i++) {
     assert_true(seen.what[i] == want[i] && seen.table[i] == tables[i]);
   }
   nay_sst_counters c = {.size = sizeof c};
-  assert_ok(nay_lookup_count(t.lookup, &c));
+  assert_ok(nay_sst_lookup_stats(t.lookup, &c));
   assert_true(c.gets == 1 && c.operands == 3 && c.filter_useful == 1 && c.block_reads == 4);
   assert_true(counters_of(t.at[3]).gets == 0 && counters_of(t.at[2]).operands == 1);
   nay_sst_value_free(&v);
@@ -342,23 +345,25 @@ static nay_status call_one(const tree *t, unsigned what, const nay_allocator *a,
   static const char want[] = "=1+2+3+4+5";
   const void *key = "k", *operands[] = {"+5", "+4"};
   size_t len = 1, lens[] = {2, 2};
-  nay_lookup_newer newer = {sizeof newer, .operands = operands, .lens = lens, .n = 2};
+  nay_sst_lookup_newer newer = {sizeof newer, .operands = operands, .lens = lens, .n = 2};
   nay_status status, one;
-  nay_merge *m = NULL;
+  nay_sst_scan *m = NULL;
   switch (what) {
-    case GET: status = nay_lookup_get(t->lookup, key, len, NULL, v, NULL); break;
+    case GET:
+      status = nay_sst_lookup_get(t->lookup, key, len, NAY_SST_NEWEST, NULL, v, NULL);
+      break;
     case GET_MANY:
-      status = nay_lookup_get_many(t->lookup, &key, &len, 1, 9, NULL, v, &one, NULL);
+      status = nay_sst_lookup_get_many(t->lookup, &key, &len, 1, 9, NULL, v, &one, NULL);
       assert_status(status, one);
       break;
     case GET_BELOW:
-      status = nay_lookup_get_below(t->lookup, key, 1, 3, &newer, NULL, v, NULL);
+      status = nay_sst_lookup_get_below(t->lookup, key, 1, 3, &newer, NULL, v, NULL);
       break;
     default:
-      status = nay_merge_new(t->lookup, NULL, a, NULL, &m);
-      if (status == NAY_OK) status = what == FORWARD ? nay_merge_first(m) : nay_merge_last(m);
-      if (status == NAY_OK) status = nay_merge_pin(m, v);
-      nay_merge_free(m);
+      status = nay_sst_scan_new(t->lookup, NULL, a, NULL, &m);
+      if (status == NAY_OK) status = what == FORWARD ? nay_sst_scan_first(m) : nay_sst_scan_last(m);
+      if (status == NAY_OK) status = nay_sst_scan_pin(m, v);
+      nay_sst_scan_free(m);
       break;
   }
   if (status == NAY_OK) {
@@ -428,8 +433,8 @@ static void memory_is_bounded(void **state) {
   nay_sst_write_options how = {sizeof how, .keys = NAY_SST_KEYS_INTERNAL};
   assert_ok(nay_sst_writer_new(temp_path(path, "many.ldb"), &how, NULL, NULL, &w));
   for (uint64_t s = N; s > 0; s--) {
-    nay_sst_version v = {sizeof v, "counter", 7, s, false, true};
-    assert_ok(nay_sst_writer_add_version(w, &v, (const char *)&s, sizeof s));
+    nay_sst_entry v = {sizeof v, "counter", 7, s, false, true};
+    assert_ok(nay_sst_writer_add_entry(w, &v, (const char *)&s, sizeof s));
   }
   assert_ok(nay_sst_writer_finish(w, NULL));
   nay_sst_writer_free(w);
@@ -444,19 +449,19 @@ static void memory_is_bounded(void **state) {
   size_t before = heap.live;
   uint64_t sum;
   heap.peak = before;
-  assert_ok(nay_lookup_get_at(t.lookup, "counter", 7, N - 1, NULL, &v, NULL));
+  assert_ok(nay_sst_lookup_get(t.lookup, "counter", 7, N - 1, NULL, &v, NULL));
   memcpy(&sum, v.bytes, sizeof sum);
   assert_true(v.len == sizeof sum && sum == (uint64_t)N * (N - 1) / 2 && v.sequence == N - 1);
   assert_true(heap.peak - before < 16384);
-  nay_merge *m;
-  assert_ok(nay_merge_new(t.lookup, NULL, &a, NULL, &m));
-  assert_ok(nay_merge_last(m));
-  assert_ok(nay_merge_pin(m, &v));
+  nay_sst_scan *m;
+  assert_ok(nay_sst_scan_new(t.lookup, NULL, &a, NULL, &m));
+  assert_ok(nay_sst_scan_last(m));
+  assert_ok(nay_sst_scan_pin(m, &v));
   memcpy(&sum, v.bytes, sizeof sum);
   assert_int_equal(sum, (uint64_t)N * (N + 1) / 2);
-  assert_status(nay_merge_prev(m), NAY_ENOENT);
+  assert_status(nay_sst_scan_prev(m), NAY_EEND);
   assert_true(heap.peak - before < 40000);
-  nay_merge_free(m);
+  nay_sst_scan_free(m);
   nay_sst_value_free(&v);
   tree_free(&t);
   assert_true(flaky_is_clean(&heap));

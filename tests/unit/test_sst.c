@@ -32,11 +32,11 @@ static void keys_must_ascend(void **unused) {
   assert_status(nay_sst_writer_finish(w, NULL), NAY_EINVAL);
   nay_sst_writer_free(w);
   nay_sst *t = open_table(path, NULL);
-  assert_ok(nay_sst_get(t, "b", 1, NULL, &v));
+  assert_ok(nay_sst_get(t, "b", 1, NAY_SST_NEWEST, NULL, &v));
   assert_memory_equal(v.bytes, "1", 1);
-  assert_ok(nay_sst_get(t, "\xff", 1, NULL, &v));
+  assert_ok(nay_sst_get(t, "\xff", 1, NAY_SST_NEWEST, NULL, &v));
   assert_int_equal(v.len, 0);
-  assert_status(nay_sst_get(t, "a", 1, NULL, &v), NAY_ENOENT);
+  assert_status(nay_sst_get(t, "a", 1, NAY_SST_NEWEST, NULL, &v), NAY_ENOENT);
   nay_sst_value_free(&v);
   nay_sst_free(t);
   unlink(path);
@@ -161,7 +161,7 @@ static void refused_options(void **unused) {
   nay_sst_codec zero = {.size = sizeof zero};
   const nay_sst_write_options bad[] = {
       {sizeof(nay_sst_write_options), .keys = (nay_sst_keys)3},
-      {sizeof(nay_sst_write_options), .filter = (nay_sst_filter)4},
+      {sizeof(nay_sst_write_options), .filter = (nay_sst_filter_layout)4},
       {sizeof(nay_sst_write_options), .filter = NAY_SST_BLOCK_FILTER},
       {sizeof(nay_sst_write_options), .filter = NAY_SST_FULL_FILTER, .policy = &nameless},
       {sizeof(nay_sst_write_options), .prefix = &no_call},
@@ -207,14 +207,14 @@ static void odd_sizes(void **unused) {
   for (unsigned flags = 0; flags <= NAY_SST_PREAD; flags++) {
     nay_sst *t =
         open_table(path, &(nay_sst_read_options){sizeof(nay_sst_read_options), .flags = flags});
-    assert_ok(nay_sst_get(t, NULL, 0, NULL, &v));
+    assert_ok(nay_sst_get(t, NULL, 0, NAY_SST_NEWEST, NULL, &v));
     assert_memory_equal(v.bytes, "empty", 5);
-    assert_ok(nay_sst_get(t, "a", 1, NULL, &v));
+    assert_ok(nay_sst_get(t, "a", 1, NAY_SST_NEWEST, NULL, &v));
     assert_int_equal(v.len, value_len);
     assert_memory_equal(v.bytes, value, value_len);
-    assert_ok(nay_sst_get(t, long_key, long_len, NULL, &v));
+    assert_ok(nay_sst_get(t, long_key, long_len, NAY_SST_NEWEST, NULL, &v));
     assert_int_equal(v.len, 1);
-    assert_ok(nay_sst_get(t, long_key, long_len + 1, NULL, &v));
+    assert_ok(nay_sst_get(t, long_key, long_len + 1, NAY_SST_NEWEST, NULL, &v));
     assert_int_equal(v.len, value_len);
     nay_sst_value_free(&v);
     nay_sst_free(t);
@@ -228,7 +228,7 @@ static void odd_sizes(void **unused) {
 
 typedef struct filter_case {
   const char *name;
-  nay_sst_filter filter;
+  nay_sst_filter_layout filter;
   nay_params params;
   bool policy;
   unsigned n; /* keys */
@@ -299,7 +299,8 @@ static void unknown_policies_are_left_alone(void **unused) {
   char path[TEMP_MAX];
   temp_path(path, "unknown.ldb");
   for (int kind = NAY_SST_BLOCK_FILTER; kind <= NAY_SST_PARTITIONED_FILTER; kind++) {
-    nay_sst_write_options how = {sizeof how, .filter = (nay_sst_filter)kind, .policy = &exact};
+    nay_sst_write_options how = {sizeof how, .filter = (nay_sst_filter_layout)kind,
+                                 .policy = &exact};
     write_even(path, &how, 300);
     nay_sst *t = open_table(path, NULL);
     assert_false(info_of(t).filter_used);
@@ -330,7 +331,7 @@ static void keyed_filters(void **unused) {
       .params = &(nay_params){sizeof(nay_params), .hash = NAY_HASH_SIPHASH, .key = {1, 2, 3}}};
   temp_path(path, "keyed.ldb");
   for (int kind = NAY_SST_FULL_FILTER; kind <= NAY_SST_PARTITIONED_FILTER; kind++) {
-    how.filter = (nay_sst_filter)kind;
+    how.filter = (nay_sst_filter_layout)kind;
     write_even(path, &how, 1000);
     for (int with = 0; with < 2; with++) {
       nay_sst *t = open_table(path, &(nay_sst_read_options){.size = sizeof(nay_sst_read_options),
@@ -353,7 +354,7 @@ static void no_keys_no_filter(void **unused) {
   temp_path(path, "empty.ldb");
   for (int kind = NAY_SST_NO_FILTER; kind <= NAY_SST_PARTITIONED_FILTER; kind++) {
     nay_sst_write_options how = {.size = sizeof how,
-                                 .filter = (nay_sst_filter)kind,
+                                 .filter = (nay_sst_filter_layout)kind,
                                  .policy = kind == 1 ? &exact : NULL,
                                  .prefix = &prefix};
     write_even(path, &how, 0);
@@ -361,14 +362,14 @@ static void no_keys_no_filter(void **unused) {
     nay_sst_iter *it;
     assert_int_equal(info_of(t).nblocks, 0);
     assert_null(info_of(t).smallest);
-    assert_status(nay_sst_get(t, "a", 1, NULL, &v), NAY_ENOENT);
-    assert_status(nay_sst_get(t, "", 0, NULL, &v), NAY_ENOENT);
+    assert_status(nay_sst_get(t, "a", 1, NAY_SST_NEWEST, NULL, &v), NAY_ENOENT);
+    assert_status(nay_sst_get(t, "", 0, NAY_SST_NEWEST, NULL, &v), NAY_ENOENT);
     assert_false(nay_sst_may_contain(t, "a", 1));
     assert_ok(nay_sst_iter_new(t, &it));
-    assert_status(nay_sst_iter_first(it), NAY_ENOENT);
-    assert_status(nay_sst_iter_last(it), NAY_ENOENT);
-    assert_status(nay_sst_iter_seek(it, "a", 1), NAY_ENOENT);
-    assert_status(nay_sst_iter_prefix(it, "a", 1), NAY_ENOENT);
+    assert_status(nay_sst_iter_first(it), NAY_EEND);
+    assert_status(nay_sst_iter_last(it), NAY_EEND);
+    assert_status(nay_sst_iter_seek(it, "a", 1), NAY_EEND);
+    assert_status(nay_sst_iter_seek_prefix(it, "a", 1), NAY_EEND);
     assert_false(nay_sst_iter_valid(it));
     nay_sst_iter_free(it);
     nay_sst_free(t);
@@ -390,22 +391,20 @@ static void internal_tables(void **unused) {
     nay_sst_write_options how = {.size = sizeof how,
                                  .keys = NAY_SST_KEYS_INTERNAL,
                                  .block_bytes = 200,
-                                 .filter = (nay_sst_filter)kind,
+                                 .filter = (nay_sst_filter_layout)kind,
                                  .partition_keys = 40,
                                  .policy = kind == NAY_SST_BLOCK_FILTER ? &exact : NULL};
     assert_ok(nay_sst_writer_new(path, &how, NULL, NULL, &w));
     for (unsigned i = 0; i < 1000; i += 2) {
       for (uint64_t sequence = 40; sequence >= 10; sequence -= 10) { /* newest first */
-        nay_sst_version version = {sizeof version, .key = key, .len = number_key(i, key),
-                                   .sequence = sequence,
-                                   .deleted = (i / 2 + sequence / 10) % 4 == 0};
-        assert_ok(nay_sst_writer_add_version(w, &version, &sequence, 1));
+        nay_sst_entry version = {sizeof version, .key = key, .len = number_key(i, key),
+                                 .sequence = sequence, .deleted = (i / 2 + sequence / 10) % 4 == 0};
+        assert_ok(nay_sst_writer_add_entry(w, &version, &sequence, 1));
       }
     }
-    nay_sst_version again = {sizeof again, .key = key, .len = number_key(998, key), .sequence = 10,
-                             .deleted = false};
-    assert_status(nay_sst_writer_add_version(w, &again, "", 0),
-                  NAY_EINVAL);                                             /* no newer, no older */
+    nay_sst_entry again = {sizeof again, .key = key, .len = number_key(998, key), .sequence = 10,
+                           .deleted = false};
+    assert_status(nay_sst_writer_add_entry(w, &again, "", 0), NAY_EINVAL); /* no newer, no older */
     assert_status(nay_sst_writer_add(w, "zzzzzzz", 7, "", 0), NAY_EINVAL); /* no trailer */
     assert_status(nay_sst_writer_add(w, "zz\3zzzzzzz", 10, "", 0), NAY_EINVAL);
     assert_ok(nay_sst_writer_finish(w, NULL));
@@ -418,11 +417,12 @@ static void internal_tables(void **unused) {
     for (unsigned i = 0; i < 1000; i++) {
       size_t len = number_key(i, key);
       for (uint64_t at = 5; at <= 45; at += 10) {
-        nay_status want = i % 2 == 0 && at >= 10 ? NAY_OK : NAY_ENOENT;
-        assert_status(nay_sst_get_at(t, key, len, at, NULL, &v), want);
-        if (want != NAY_OK) continue;
+        bool there = i % 2 == 0 && at >= 10, deleted = there && (i / 2 + at / 10) % 4 == 0;
+        nay_status want = there && !deleted ? NAY_OK : NAY_ENOENT;
+        assert_status(nay_sst_get(t, key, len, at, NULL, &v), want);
+        assert_int_equal(v.deleted, deleted);
+        if (!there) continue;
         assert_int_equal(v.sequence, at / 10 * 10);
-        assert_int_equal(v.deleted, (i / 2 + at / 10) % 4 == 0);
         assert_int_equal(*(const uint8_t *)v.bytes, v.sequence);
       }
     }

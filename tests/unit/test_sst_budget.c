@@ -7,8 +7,8 @@
 #include "cache/block_cache.h"
 #include "nay_sst_cache.h"
 #include "nay_sst_compact.h"
+#include "nay_sst_iter.h"
 #include "nay_sst_lookup.h"
-#include "nay_sst_scan.h"
 #include "support/flaky.h"
 #include "support/sst_numbers.h"
 
@@ -17,9 +17,9 @@
 
 static char paths[N_TABLES][TEMP_MAX];
 
-static nay_sst_cache_stats stats_of(const nay_sst_cache *cache) {
-  nay_sst_cache_stats s = {.size = sizeof s};
-  assert_ok(nay_sst_cache_describe(cache, &s));
+static nay_sst_cache_info stats_of(const nay_sst_cache *cache) {
+  nay_sst_cache_info s = {.size = sizeof s};
+  assert_ok(nay_sst_cache_stats(cache, &s));
   return s;
 }
 
@@ -41,7 +41,7 @@ static unsigned wrong_answers(const nay_sst *t, uint64_t seed, unsigned n) {
   for (unsigned i = 0; i < n; i++) {
     char key[32], value[32];
     unsigned number = (unsigned)(nay_hash_mix(seed + i) % (2 * N_KEYS));
-    nay_status status = nay_sst_get(t, key, number_key(number, key), NULL, &v);
+    nay_status status = nay_sst_get(t, key, number_key(number, key), NAY_SST_NEWEST, NULL, &v);
     if (number % 2 != 0) {
       wrong += status != NAY_ENOENT;
       continue;
@@ -53,7 +53,7 @@ static unsigned wrong_answers(const nay_sst *t, uint64_t seed, unsigned n) {
   return wrong;
 }
 
-static unsigned wrong_batch(const nay_lookup *l, uint64_t seed) {
+static unsigned wrong_batch(const nay_sst_lookup *l, uint64_t seed) {
   enum { N = 64 };
   char text[N][32];
   const void *keys[N];
@@ -67,8 +67,8 @@ static unsigned wrong_batch(const nay_lookup *l, uint64_t seed) {
     keys[i] = text[i];
     values[i] = (nay_sst_value){.size = sizeof values[i]};
   }
-  wrong += nay_lookup_get_many(l, keys, lens, N, NAY_SST_MAX_SEQUENCE, NULL, values, statuses,
-                               NULL) != NAY_OK;
+  wrong += nay_sst_lookup_get_many(l, keys, lens, N, NAY_SST_MAX_SEQUENCE, NULL, values, statuses,
+                                   NULL) != NAY_OK;
   for (unsigned i = 0; i < N; i++) {
     wrong += statuses[i] != (numbers[i] % 2 == 0 ? NAY_OK : NAY_ENOENT);
     nay_sst_value_free(&values[i]);
@@ -83,23 +83,26 @@ static void every_budget_gives_the_same_answers(void **state) {
   for (size_t budget = 1000; budget < 1u << 20; budget = budget * 3 / 2) {
     nay_sst_cache *cache;
     nay_sst *tables[N_TABLES];
-    nay_lookup *l;
+    nay_sst_lookup *l;
     assert_ok(nay_sst_cache_new_shared(budget, budget / 2, NULL, &cache));
     open_all(tables, cache, NAY_SST_BUDGETED);
-    assert_ok(nay_lookup_new((const nay_sst *const *)tables, N_TABLES, NULL, &l));
+    assert_ok(
+        nay_sst_lookup_new(&(nay_sst_lookup_level){sizeof(nay_sst_lookup_level),
+                                                   (const nay_sst *const *)tables, N_TABLES, false},
+                           1, NULL, NULL, NULL, &l));
     held = (size_t)stats_of(cache).filter.held;
     assert_true(held != 0);
     for (unsigned i = 0; i < 40; i++) {
       assert_int_equal(wrong_answers(tables[i % N_TABLES], i * 100, 10), 0);
       assert_int_equal(wrong_batch(l, i), 0);
-      nay_sst_cache_stats s = stats_of(cache);
+      nay_sst_cache_info s = stats_of(cache);
       assert_true(s.filter.held == held);
       assert_true(s.data.bytes + s.filter.bytes <= (budget > held ? budget : held));
       assert_true(s.filter.bytes <= (budget / 2 > held ? budget / 2 : held));
     }
-    nay_lookup_free(l);
+    nay_sst_lookup_free(l);
     close_all(tables);
-    nay_sst_cache_stats s = stats_of(cache); /* index and filter go with their table */
+    nay_sst_cache_info s = stats_of(cache); /* index and filter go with their table */
     assert_int_equal(s.filter.held + s.filter.bytes + s.filter.entries, 0);
     nay_sst_cache_free(cache);
   }
@@ -114,15 +117,15 @@ static void filters_come_before_data(void **state) {
   assert_ok(nay_sst_cache_new_shared(budget, budget, NULL, &cache));
   open_all(plain, cache, NAY_SST_NO_FILTERS);
   for (unsigned i = 0; i < N_TABLES; i++) (void)wrong_answers(plain[i], i, 500);
-  nay_sst_cache_stats full = stats_of(cache);
+  nay_sst_cache_info full = stats_of(cache);
   assert_true(full.data.bytes > budget - 6000); /* to the last block */
   open_all(tables, cache, NAY_SST_BUDGETED);
-  nay_sst_cache_stats first = stats_of(cache);
+  nay_sst_cache_info first = stats_of(cache);
   assert_int_equal(first.filter.entries, 2 * N_TABLES); /* filters and indexes */
   assert_true(first.data.evictions > full.data.evictions);
   assert_true(first.data.bytes + first.filter.bytes <= budget);
   for (unsigned i = 0; i < N_TABLES; i++) assert_int_equal(wrong_answers(plain[i], i, 500), 0);
-  nay_sst_cache_stats s = stats_of(cache);
+  nay_sst_cache_info s = stats_of(cache);
   assert_int_equal(s.filter.entries, 2 * N_TABLES);
   assert_int_equal(s.filter.evictions, 0);
   close_all(tables);
@@ -165,7 +168,7 @@ static void damaged_filters_are_left_out(void **state) {
     memcpy(copy, bytes, len);
     copy[at] ^= 4;
     if (nay_sst_view(copy, len, &how, NULL, NULL, &t) != NAY_OK) continue;
-    nay_sst_describe(t, &info);
+    nay_sst_stats(t, &info);
     nay_sst_count(t, &c);
     assert_int_equal(info.filter_used, c.filter_faults == 0);
     damaged += !info.filter_used;
@@ -194,7 +197,7 @@ static void failing_allocations(void **state) {
       nay_sst_value v = {.size = sizeof v};
       char key[32];
       for (unsigned i = 0; i < 8; i++) {
-        nay_status got = nay_sst_get(t, key, number_key(i * 350, key), NULL, &v);
+        nay_status got = nay_sst_get(t, key, number_key(i * 350, key), NAY_SST_NEWEST, NULL, &v);
         assert_true(got == NAY_OK || got == NAY_ENOMEM);
       }
       nay_sst_value_free(&v);
@@ -225,7 +228,7 @@ static void refused(void **state) {
 
 typedef struct work {
   nay_sst **tables;
-  const nay_lookup *lookup;
+  const nay_sst_lookup *lookup;
   nay_sst_cache *cache;
   uint64_t seed;
   unsigned wrong;
@@ -234,25 +237,25 @@ typedef struct work {
 /* Iterators, merges and a compaction, whose indexes others evict meanwhile. */
 static unsigned wrong_walks(const work *w, const nay_sst *t, unsigned from) {
   nay_sst_iter *it;
-  nay_merge *m;
+  nay_sst_scan *m;
   char key[32];
   unsigned wrong = 0, n = 0;
   if (nay_sst_iter_new(t, &it) != NAY_OK ||
-      nay_merge_new(w->lookup, NULL, NULL, NULL, &m) != NAY_OK) {
+      nay_sst_scan_new(w->lookup, NULL, NULL, NULL, &m) != NAY_OK) {
     return 1;
   }
   nay_status a = nay_sst_iter_seek(it, key, number_key(2 * from, key));
-  nay_status b = nay_merge_seek(m, key, number_key(2 * from, key));
+  nay_status b = nay_sst_scan_seek(m, key, number_key(2 * from, key));
   for (; a == NAY_OK && b == NAY_OK && n < 200; n++) {
     size_t x, y;
-    const void *p = nay_sst_iter_key(it, &x), *q = nay_merge_key(m, &y);
+    const void *p = nay_sst_iter_key(it, &x), *q = nay_sst_scan_key(m, &y);
     wrong += x != y || memcmp(p, q, x) != 0 || memcmp(p, key, number_key(2 * (from + n), key)) != 0;
     a = nay_sst_iter_next(it);
-    b = nay_merge_next(m);
+    b = nay_sst_scan_next(m);
   }
   wrong += n != 200 && from + n != N_KEYS;
   nay_sst_iter_free(it);
-  nay_merge_free(m);
+  nay_sst_scan_free(m);
   return wrong;
 }
 
@@ -276,8 +279,8 @@ static void *run_work(void *ctx) {
     w->wrong += wrong_answers(w->tables[(w->seed + i) % N_TABLES], w->seed + i * 977, 30);
     w->wrong += wrong_batch(w->lookup, w->seed + i);
     w->wrong += wrong_walks(w, w->tables[i % N_TABLES], (unsigned)((w->seed + 31 * i) % N_KEYS));
-    nay_sst_cache_stats s = {.size = sizeof s};
-    (void)nay_sst_cache_describe(w->cache, &s);
+    nay_sst_cache_info s = {.size = sizeof s};
+    (void)nay_sst_cache_stats(w->cache, &s);
     uint64_t most = s.filter.held > 30000 ? s.filter.held : 30000;
     w->wrong += s.data.bytes + s.filter.bytes > most;
     if (i % 8 != 0) continue;
@@ -293,12 +296,15 @@ static void many_threads_one_small_budget(void **flags) {
   enum { N = 4 };
   nay_sst_cache *cache;
   nay_sst *tables[N_TABLES];
-  nay_lookup *l;
+  nay_sst_lookup *l;
   work works[N];
   pthread_t threads[N];
   assert_ok(nay_sst_cache_new_shared(30000, 20000, NULL, &cache));
   open_all(tables, cache, NAY_SST_BUDGETED | *(const uint32_t *)*flags);
-  assert_ok(nay_lookup_new((const nay_sst *const *)tables, N_TABLES, NULL, &l));
+  assert_ok(
+      nay_sst_lookup_new(&(nay_sst_lookup_level){sizeof(nay_sst_lookup_level),
+                                                 (const nay_sst *const *)tables, N_TABLES, false},
+                         1, NULL, NULL, NULL, &l));
   for (unsigned i = 0; i < N; i++) {
     works[i] = (work){tables, l, cache, nay_hash_mix(i) >> 8, 0};
     assert_int_equal(pthread_create(&threads[i], NULL, run_work, &works[i]), 0);
@@ -307,7 +313,7 @@ static void many_threads_one_small_budget(void **flags) {
     pthread_join(threads[i], NULL);
     assert_int_equal(works[i].wrong, 0);
   }
-  nay_lookup_free(l);
+  nay_sst_lookup_free(l);
   close_all(tables);
   assert_int_equal(stats_of(cache).filter.bytes, 0);
   nay_sst_cache_free(cache);

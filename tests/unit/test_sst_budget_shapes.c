@@ -34,7 +34,7 @@ static void budgets_change_nothing(subject *s, unsigned access) {
     assert_same_walks(t, s->want);
     assert_same_lookups(t);
     if (access == OWN) assert_same_compaction(t, s->want);
-    nay_sst_cache_stats now = stats_of(cache);
+    nay_sst_cache_info now = stats_of(cache);
     uint64_t most = how[i].budget > now.filter.held ? how[i].budget : now.filter.held;
     assert_true(now.filter.bytes + now.data.bytes <= most);
     nay_sst_free(t);
@@ -61,7 +61,7 @@ static size_t budget_for_one_index(subject *s) {
   nay_sst *t;
   assert_ok(nay_sst_cache_new_shared(1u << 20, 1u << 20, NULL, &cache));
   assert_ok(subject_open(s, PREAD, cache, NAY_SST_BUDGETED, NULL, &t));
-  nay_sst_cache_stats now = stats_of(cache);
+  nay_sst_cache_info now = stats_of(cache);
   nay_sst_free(t);
   nay_sst_cache_free(cache);
   return (size_t)(2 * now.filter.held + (now.filter.bytes - now.filter.held) * 3 / 2);
@@ -116,8 +116,8 @@ static void write_operands(const char *path) {
   assert_ok(nay_sst_writer_new(path, &how, NULL, NULL, &w));
   for (unsigned i = N_OPERANDS; i > 0; i--) {
     char value = (char)('0' + i);
-    nay_sst_version v = {sizeof v, .key = "key", .len = 3, .sequence = i, .merge = i > 1};
-    assert_ok(nay_sst_writer_add_version(w, &v, &value, 1));
+    nay_sst_entry v = {sizeof v, .key = "key", .len = 3, .sequence = i, .merge = i > 1};
+    assert_ok(nay_sst_writer_add_entry(w, &v, &value, 1));
   }
   assert_ok(nay_sst_writer_finish(w, NULL));
   nay_sst_writer_free(w);
@@ -128,25 +128,25 @@ static void operands_keep_the_index(void **state) {
   (void)state;
   char path[TEMP_MAX];
   nay_sst_cache *cache;
-  nay_lookup *l;
+  nay_sst_lookup *l;
   nay_sst_value v = {.size = sizeof v};
-  nay_lookup_options merge = {sizeof merge, .merge = append};
+  nay_sst_lookup_options merge = {sizeof merge, .merge = append};
   write_operands(temp_path(path, "operands.ldb"));
   assert_ok(nay_sst_cache_new_shared(1, 0, NULL, &cache));
   nay_sst_read_options how = {sizeof how, .keys = NAY_SST_KEYS_INTERNAL, .cache = cache};
   how.flags = NAY_SST_PREAD | NAY_SST_BUDGETED;
   const nay_sst *t = open_table(path, &how);
   assert_true(info_of(t).nblocks > 5);
-  nay_lookup_level level = {sizeof level, .tables = &t, .n = 1};
-  assert_ok(nay_lookup_new_levels(&level, 1, &merge, NULL, NULL, &l));
+  nay_sst_lookup_level level = {sizeof level, .tables = &t, .n = 1};
+  assert_ok(nay_sst_lookup_new(&level, 1, &merge, NULL, NULL, &l));
   for (unsigned i = 1; i <= N_OPERANDS; i++) {
-    assert_ok(nay_lookup_get_at(l, "key", 3, i, NULL, &v, NULL));
+    assert_ok(nay_sst_lookup_get(l, "key", 3, i, NULL, &v, NULL));
     assert_int_equal(v.len, i);
     for (unsigned k = 0; k < i; k++) assert_int_equal(((const char *)v.bytes)[k], '1' + (int)k);
   }
   assert_true(counters_of(t).index_loads == N_OPERANDS);
   nay_sst_value_free(&v);
-  nay_lookup_free(l);
+  nay_sst_lookup_free(l);
   nay_sst_free((nay_sst *)(uintptr_t)t);
   nay_sst_cache_free(cache);
   unlink(path);

@@ -14,9 +14,9 @@
 #include "support/flaky.h"
 #include "support/sst_numbers.h"
 
-static nay_sst_cache_stats stats_of(const nay_sst_cache *cache) {
-  nay_sst_cache_stats s = {.size = sizeof s};
-  assert_ok(nay_sst_cache_describe(cache, &s));
+static nay_sst_cache_info stats_of(const nay_sst_cache *cache) {
+  nay_sst_cache_info s = {.size = sizeof s};
+  assert_ok(nay_sst_cache_stats(cache, &s));
   return s;
 }
 
@@ -133,7 +133,7 @@ static nay_status make(const shape *s, const nay_allocator *a, nay_sst_cache **c
                    : nay_sst_cache_new(s->bytes, s->filter_bytes, a, c);
 }
 
-static bool is_within(const shape *s, const nay_sst_cache_stats *now) {
+static bool is_within(const shape *s, const nay_sst_cache_info *now) {
   uint64_t held = now->filter.held, filters = now->filter.bytes;
   bool data = now->data.bytes <= s->bytes;
   if (s->shared) {
@@ -171,7 +171,7 @@ static void budgets_hold(void **state) {
       nay_sst__cache_unhold(c, *hold);
       *hold = 0;
     }
-    nay_sst_cache_stats now = stats_of(c);
+    nay_sst_cache_info now = stats_of(c);
     assert_true(is_within(s, &now));
   }
   for (unsigned i = 0; i < 8; i++) nay_sst__cache_unhold(c, held[i]);
@@ -183,7 +183,7 @@ static void budgets_hold(void **state) {
     nay_sst__cache_erase(c, NAY_CACHE_DATA, 7, offset);
     nay_sst__cache_erase(c, NAY_CACHE_FILTER, 7, offset);
   }
-  nay_sst_cache_stats now = stats_of(c);
+  nay_sst_cache_info now = stats_of(c);
   assert_int_equal(now.data.bytes + now.filter.bytes + now.data.entries + now.filter.entries, 0);
   nay_sst_cache_free(c);
   assert_true(flaky_is_clean(&heap));
@@ -340,9 +340,9 @@ static void *run_work(void *ctx) {
       nay_sst__cache_hold(w->cache, 2000);
       nay_sst__cache_unhold(w->cache, 2000);
     }
-    nay_sst_cache_stats now = {.size = sizeof now};
+    nay_sst_cache_info now = {.size = sizeof now};
     if (step % 16 != 0) continue;
-    w->wrong += nay_sst_cache_describe(w->cache, &now) != NAY_OK || !is_within(w->s, &now);
+    w->wrong += nay_sst_cache_stats(w->cache, &now) != NAY_OK || !is_within(w->s, &now);
   }
   return NULL;
 }

@@ -20,15 +20,15 @@ static uint8_t *load(const char *path, size_t *len) {
 static void ask_table(const char *path) {
   size_t len;
   uint8_t *bytes = load(path, &len);
-  nay_table_filters *t;
-  nay_table_filters_entry f = {.size = sizeof f};
-  assert_ok(nay_table_filters_open(bytes, len, NULL, NULL, NULL, &t));
-  assert_true(nay_table_filters_may_contain(t, "", 0));
-  (void)nay_table_filters_may_contain(t, "x", 1);
-  for (uint64_t i = 0; nay_table_filters_at(t, i, &f) == NAY_OK; i++) {
+  nay_sst_filters *t;
+  nay_sst_filters_entry f = {.size = sizeof f};
+  assert_ok(nay_sst_filters_open(bytes, len, NULL, NULL, NULL, &t));
+  assert_true(nay_sst_filters_may_contain(t, "", 0));
+  (void)nay_sst_filters_may_contain(t, "x", 1);
+  for (uint64_t i = 0; nay_sst_filters_at(t, i, &f) == NAY_OK; i++) {
     assert_int_equal(f.last_key_len, 0);
   }
-  nay_table_filters_free(t);
+  nay_sst_filters_free(t);
   free(bytes);
 }
 
@@ -55,9 +55,9 @@ static void the_empty_key_in_every_layout(void **state) {
     assert_ok(nay_sst_writer_finish(w, NULL));
     nay_sst_writer_free(w);
     assert_ok(nay_sst_open(path, NULL, NULL, NULL, &t));
-    assert_ok(nay_sst_get(t, "", 0, NULL, &v));
+    assert_ok(nay_sst_get(t, "", 0, NAY_SST_NEWEST, NULL, &v));
     nay_sst_value_free(&v);
-    assert_status(nay_sst_get(t, "x", 1, NULL, &v), NAY_ENOENT);
+    assert_status(nay_sst_get(t, "x", 1, NAY_SST_NEWEST, NULL, &v), NAY_ENOENT);
     nay_sst_free(t);
     ask_table(path);
     remove(path);

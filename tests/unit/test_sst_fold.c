@@ -35,9 +35,9 @@ static void write_mixed(const char *path, const nay_sst_write_options *how, unsi
   for (unsigned i = 0; i < N_KEYS; i++) {
     char key[32];
     size_t len = mixed_key(numbers[i], (unsigned)nay_hash_mix(i), key);
-    nay_sst_version v = {sizeof v, key, len, .sequence = 1 + parity};
+    nay_sst_entry v = {sizeof v, key, len, .sequence = 1 + parity};
     if (how->keys == NAY_SST_KEYS_INTERNAL) {
-      assert_ok(nay_sst_writer_add_version(w, &v, key, len));
+      assert_ok(nay_sst_writer_add_entry(w, &v, key, len));
     } else {
       assert_ok(nay_sst_writer_add(w, key, len, key, len));
     }
@@ -53,7 +53,7 @@ static void check_gets(const nay_sst *t, unsigned parity, bool filtered) {
   for (unsigned i = 0; i < 2 * N_KEYS; i++) {
     char key[32];
     size_t len = mixed_key(i, (unsigned)nay_hash_mix(77 * i), key);
-    nay_status status = nay_sst_get(t, key, len, NULL, &v);
+    nay_status status = nay_sst_get(t, key, len, NAY_SST_NEWEST, NULL, &v);
     assert_status(status, i % 2 == parity ? NAY_OK : NAY_ENOENT);
     if (status == NAY_OK) assert_int_equal(fold_compare(&fold, v.bytes, v.len, key, len), 0);
     if (status == NAY_OK) assert_true(nay_sst_may_contain(t, key, len));
@@ -69,8 +69,8 @@ static void check_gets(const nay_sst *t, unsigned parity, bool filtered) {
 
 static void a_policy_that_ignores_the_same_bytes(void **state) {
   (void)state;
-  const nay_sst_filter layouts[] = {NAY_SST_BLOCK_FILTER, NAY_SST_FULL_FILTER,
-                                    NAY_SST_PARTITIONED_FILTER};
+  const nay_sst_filter_layout layouts[] = {NAY_SST_BLOCK_FILTER, NAY_SST_FULL_FILTER,
+                                           NAY_SST_PARTITIONED_FILTER};
   char path[TEMP_MAX];
   nay_policy inner, policy = fold_policy(10, &inner);
   const nay_policy *policies[] = {&policy};
@@ -142,8 +142,8 @@ static void refused(void **state) {
   for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
     for (unsigned filter = NAY_SST_BLOCK_FILTER; filter <= NAY_SST_PARTITIONED_FILTER; filter++) {
       nay_diag diag = {.what = NULL};
-      nay_sst_write_options how = {sizeof how, .filter = (nay_sst_filter)filter, .policy = bad[i],
-                                   .comparator = &fold};
+      nay_sst_write_options how = {sizeof how, .filter = (nay_sst_filter_layout)filter,
+                                   .policy = bad[i], .comparator = &fold};
       assert_status(nay_sst_writer_new("never", &how, NULL, &diag, &w), NAY_EINVAL);
       assert_non_null(diag.what);
     }
@@ -166,17 +166,17 @@ static void many_tables(void **state) {
                                .comparator = &fold};
   nay_sst_read_options read = {sizeof read, .keys = NAY_SST_KEYS_INTERNAL, .policies = policies,
                                .npolicies = 1, .comparator = &fold};
-  nay_memtable *m;
-  nay_lookup *l;
+  nay_sst_memtable *m;
+  nay_sst_lookup *l;
   write_mixed(temp_path(paths[0], "fold0.ldb"), &how, 0);
-  assert_ok(nay_memtable_new(&fold, NULL, NULL, &m));
+  assert_ok(nay_sst_memtable_new(&fold, NULL, NULL, &m));
   for (unsigned i = 1; i < 2 * N_KEYS; i += 2) {
     char key[32];
-    nay_sst_version v = {sizeof v, key, mixed_key(i, i, key), .sequence = 9};
-    assert_ok(nay_memtable_add(m, &v, key, v.len));
+    nay_sst_entry v = {sizeof v, key, mixed_key(i, i, key), .sequence = 9};
+    assert_ok(nay_sst_memtable_add(m, &v, key, v.len));
   }
-  assert_ok(nay_memtable_write(m, temp_path(paths[1], "fold1.ldb"), &how, NULL));
-  nay_memtable_free(m);
+  assert_ok(nay_sst_memtable_write(m, temp_path(paths[1], "fold1.ldb"), &how, NULL));
+  nay_sst_memtable_free(m);
   const nay_sst *t[3] = {open_table(paths[1], &read), open_table(paths[0], &read)};
   nay_sst_compact_options compact = {sizeof compact, .write = &how};
   assert_ok(nay_sst_compact(t, 2, temp_path(paths[2], "fold2.ldb"), &compact, NULL, NULL, NULL));
@@ -188,21 +188,24 @@ static void many_tables(void **state) {
     char text[64][32];
     const void *keys[64];
     size_t lens[64];
-    assert_ok(nay_lookup_new(t + 2 * of, 2 - of, NULL, &l));
+    assert_ok(nay_sst_lookup_new(
+        &(nay_sst_lookup_level){sizeof(nay_sst_lookup_level), t + 2 * of, 2 - of, false}, 1, NULL,
+        NULL, NULL, &l));
     for (unsigned i = 0; i < 64; i++) {
       lens[i] = mixed_key(i * 37 % (2 * N_KEYS + 20), 0xa5a5 ^ i, text[i]);
       keys[i] = text[i];
       values[i] = (nay_sst_value){.size = sizeof values[i]};
     }
-    assert_ok(
-        nay_lookup_get_many(l, keys, lens, 64, NAY_SST_MAX_SEQUENCE, NULL, values, statuses, NULL));
+    assert_ok(nay_sst_lookup_get_many(l, keys, lens, 64, NAY_SST_MAX_SEQUENCE, NULL, values,
+                                      statuses, NULL));
     for (unsigned i = 0; i < 64; i++) {
       bool there = i * 37 % (2 * N_KEYS + 20) < 2 * N_KEYS;
       assert_status(statuses[i], there ? NAY_OK : NAY_ENOENT);
-      assert_status(nay_lookup_get(l, keys[i], lens[i], NULL, &values[i], NULL), statuses[i]);
+      assert_status(nay_sst_lookup_get(l, keys[i], lens[i], NAY_SST_NEWEST, NULL, &values[i], NULL),
+                    statuses[i]);
       nay_sst_value_free(&values[i]);
     }
-    nay_lookup_free(l);
+    nay_sst_lookup_free(l);
   }
   for (unsigned i = 0; i < 3; i++) {
     nay_sst_free((nay_sst *)(uintptr_t)t[i]);

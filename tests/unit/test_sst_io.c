@@ -7,7 +7,7 @@
 #include <fcntl.h>
 
 #include "nay_sst_cache.h"
-#include "nay_sst_foreign.h"
+#include "nay_sst_iter.h"
 #include "support/flaky.h"
 #include "support/sst_numbers.h"
 #include "support/sst_own_io.h"
@@ -40,7 +40,7 @@ static void add_keys(nay_sst_writer *w) {
 
 static nay_sst_write_options how_of(unsigned i) {
   nay_sst_write_options how = {.size = sizeof how, .block_bytes = 300, .partition_keys = 100};
-  how.filter = (nay_sst_filter)(i % 4);
+  how.filter = (nay_sst_filter_layout)(i % 4);
   if (how.filter == NAY_SST_BLOCK_FILTER) how.policy = &exact;
   if (i >= 4) how.codec = &snappy_codec;
   return how;
@@ -49,11 +49,11 @@ static nay_sst_write_options how_of(unsigned i) {
 
 static nay_sst_memory *table_in_memory(const nay_sst_write_options *how) {
   nay_sst_memory *memory;
-  nay_sst_sink sink = {.size = sizeof sink};
+  nay_sst_target sink = {.size = sizeof sink};
   nay_sst_writer *w;
   assert_ok(nay_sst_memory_new(NULL, &memory));
-  assert_ok(nay_sst_memory_sink(memory, &sink));
-  assert_ok(nay_sst_writer_new_sink(&sink, how, NULL, NULL, &w));
+  assert_ok(nay_sst_memory_target(memory, &sink));
+  assert_ok(nay_sst_writer_new_target(&sink, how, NULL, NULL, &w));
   add_keys(w);
   assert_null(nay_sst_memory_bytes(memory, NULL));
   assert_ok(nay_sst_writer_finish(w, NULL));
@@ -104,8 +104,8 @@ static void sinks_get_the_same_bytes(void **state) {
     assert_memory_equal(bytes, want, len);
     nay_sst_writer *w;
     own = (own_sink){.fail_at = -1};
-    nay_sst_sink sink = own_sink_of(&own);
-    assert_ok(nay_sst_writer_new_sink(&sink, &how, NULL, NULL, &w));
+    nay_sst_target sink = own_sink_of(&own);
+    assert_ok(nay_sst_writer_new_target(&sink, &how, NULL, NULL, &w));
     memset(&sink, 0, sizeof sink); /* it was copied */
     add_keys(w);
     assert_ok(nay_sst_writer_finish(w, NULL));
@@ -114,10 +114,10 @@ static void sinks_get_the_same_bytes(void **state) {
     assert_int_equal(own.len, want_len);
     assert_memory_equal(own.bytes, want, want_len);
     int fd = open(other, O_RDWR | O_CREAT | O_TRUNC, 0600);
-    sink = (nay_sst_sink){.size = sizeof sink};
-    assert_ok(nay_sst_sink_descriptor(fd, &sink));
+    sink = (nay_sst_target){.size = sizeof sink};
+    assert_ok(nay_sst_target_descriptor(fd, &sink));
     fsyncs = 0;
-    assert_ok(nay_sst_writer_new_sink(&sink, &how, NULL, NULL, &w));
+    assert_ok(nay_sst_writer_new_target(&sink, &how, NULL, NULL, &w));
     add_keys(w);
     assert_ok(nay_sst_writer_finish(w, NULL));
     nay_sst_writer_free(w);
@@ -148,8 +148,8 @@ static void sinks_fail_at_every_call(void **state) {
       nay_diag diag = {.what = NULL};
       nay_status status = NAY_OK, want = is_io_error(failures[i]) ? failures[i] : NAY_EIO;
       own = (own_sink){.fail_at = at, .failure = failures[i]};
-      nay_sst_sink sink = own_sink_of(&own);
-      assert_ok(nay_sst_writer_new_sink(&sink, &how, NULL, NULL, &w));
+      nay_sst_target sink = own_sink_of(&own);
+      assert_ok(nay_sst_writer_new_target(&sink, &how, NULL, NULL, &w));
       for (unsigned k = 0; k < 10 && status == NAY_OK; k++) {
         status = nay_sst_writer_add(w, key, number_key(k, key), value, sizeof value);
       }
@@ -174,21 +174,21 @@ static void writers_that_are_not_finished_abort(void **state) {
   static own_sink own;
   nay_sst_writer *w = NULL;
   own = (own_sink){.fail_at = -1};
-  nay_sst_sink sink = own_sink_of(&own);
-  assert_ok(nay_sst_writer_new_sink(&sink, NULL, NULL, NULL, &w));
+  nay_sst_target sink = own_sink_of(&own);
+  assert_ok(nay_sst_writer_new_target(&sink, NULL, NULL, NULL, &w));
   add_keys(w);
   nay_sst_writer_free(w);
   assert_true(own.aborts == 1 && own.finishes == 0);
   /* a writer that could not be made has not touched the sink */
   own = (own_sink){.fail_at = -1};
-  nay_sst_write_options wrong = {.size = sizeof wrong, .filter = (nay_sst_filter)9};
+  nay_sst_write_options wrong = {.size = sizeof wrong, .filter = (nay_sst_filter_layout)9};
   w = NULL;
-  assert_status(nay_sst_writer_new_sink(&sink, &wrong, NULL, NULL, &w), NAY_EINVAL);
+  assert_status(nay_sst_writer_new_target(&sink, &wrong, NULL, NULL, &w), NAY_EINVAL);
   flaky heap = {.fail_at = -1};
   nay_allocator a = flaky_allocator(&heap);
   for (long at = 0;; at++) {
     flaky_arm(&heap, at, false);
-    nay_status status = nay_sst_writer_new_sink(&sink, NULL, &a, NULL, &w);
+    nay_status status = nay_sst_writer_new_target(&sink, NULL, &a, NULL, &w);
     if (status == NAY_OK) break;
     assert_status(status, NAY_ENOMEM);
     assert_true(flaky_is_clean(&heap) && own.calls == 0 && own.aborts == 0);
@@ -196,9 +196,9 @@ static void writers_that_are_not_finished_abort(void **state) {
   nay_sst_writer_free(w);
   assert_int_equal(own.aborts, 1);
   sink.write = NULL;
-  assert_status(nay_sst_writer_new_sink(&sink, NULL, NULL, NULL, &w), NAY_EINVAL);
-  assert_status(nay_sst_writer_new_sink(NULL, NULL, NULL, NULL, &w), NAY_EINVAL);
-  assert_status(nay_sst_sink_descriptor(-1, &sink), NAY_EINVAL);
+  assert_status(nay_sst_writer_new_target(&sink, NULL, NULL, NULL, &w), NAY_EINVAL);
+  assert_status(nay_sst_writer_new_target(NULL, NULL, NULL, NULL, &w), NAY_EINVAL);
+  assert_status(nay_sst_target_descriptor(-1, &sink), NAY_EINVAL);
 }
 
 /* Calls that may be NULL are. */
@@ -207,9 +207,9 @@ static void sinks_may_have_write_alone(void **state) {
   static own_sink own;
   nay_sst_writer *w;
   own = (own_sink){.fail_at = -1};
-  nay_sst_sink sink = {.size = sizeof sink, .write = own_write, .state = &own};
+  nay_sst_target sink = {.size = sizeof sink, .write = own_write, .state = &own};
   for (int i = 0; i < 2; i++) {
-    assert_ok(nay_sst_writer_new_sink(&sink, NULL, NULL, NULL, &w));
+    assert_ok(nay_sst_writer_new_target(&sink, NULL, NULL, NULL, &w));
     if (i == 0) assert_ok(nay_sst_writer_finish(w, NULL));
     nay_sst_writer_free(w);
   }
@@ -231,8 +231,8 @@ static void no_sync_does_not_sync(void **state) {
     ask_all(t, N_KEYS);
     nay_sst_free(t);
     own = (own_sink){.fail_at = -1};
-    nay_sst_sink sink = own_sink_of(&own);
-    assert_ok(nay_sst_writer_new_sink(&sink, &how, NULL, NULL, &w));
+    nay_sst_target sink = own_sink_of(&own);
+    assert_ok(nay_sst_writer_new_target(&sink, &how, NULL, NULL, &w));
     assert_ok(nay_sst_writer_finish(w, NULL));
     nay_sst_writer_free(w);
     assert_true(own.syncs == 1 - i && own.finishes == 1);
@@ -250,10 +250,10 @@ static void descriptors_may_be_pipes(void **state) {
   assert_int_equal(pipe(ends), 0);
   for (int i = 0; i < 2; i++) {
     nay_sst_write_options how = {.size = sizeof how, .no_sync = i == 1};
-    nay_sst_sink sink = {.size = sizeof sink};
+    nay_sst_target sink = {.size = sizeof sink};
     nay_sst_writer *w;
-    assert_ok(nay_sst_sink_descriptor(ends[1], &sink));
-    assert_ok(nay_sst_writer_new_sink(&sink, &how, NULL, NULL, &w));
+    assert_ok(nay_sst_target_descriptor(ends[1], &sink));
+    assert_ok(nay_sst_writer_new_target(&sink, &how, NULL, NULL, &w));
     assert_ok(nay_sst_writer_add(w, "foo", 3, "bar", 3));
     assert_status(nay_sst_writer_finish(w, &diag), i == 0 ? NAY_EIO : NAY_OK);
     nay_sst_writer_free(w);
@@ -273,13 +273,13 @@ static void memory_is_replaced_or_empty(void **state) {
   (void)state;
   nay_sst_write_options how = {.size = sizeof how};
   nay_sst_memory *memory = table_in_memory(&how);
-  nay_sst_sink sink = {.size = sizeof sink};
+  nay_sst_target sink = {.size = sizeof sink};
   nay_sst_writer *w;
   size_t len = 1;
-  assert_ok(nay_sst_memory_sink(memory, &sink));
+  assert_ok(nay_sst_memory_target(memory, &sink));
   assert_null(nay_sst_memory_bytes(memory, &len));
   assert_int_equal(len, 0);
-  assert_ok(nay_sst_writer_new_sink(&sink, &how, NULL, NULL, &w));
+  assert_ok(nay_sst_writer_new_target(&sink, &how, NULL, NULL, &w));
   add_keys(w);
   nay_sst_writer_free(w); /* not finished */
   assert_null(nay_sst_memory_bytes(memory, &len));
@@ -290,8 +290,8 @@ static void memory_is_replaced_or_empty(void **state) {
   for (long at = 0;; at++) {
     flaky_arm(&heap, -1, false);
     assert_ok(nay_sst_memory_new(&a, &memory));
-    assert_ok(nay_sst_memory_sink(memory, &sink));
-    assert_ok(nay_sst_writer_new_sink(&sink, &how, NULL, NULL, &w));
+    assert_ok(nay_sst_memory_target(memory, &sink));
+    assert_ok(nay_sst_writer_new_target(&sink, &how, NULL, NULL, &w));
     add_keys(w);
     flaky_arm(&heap, at, false);
     nay_status status = nay_sst_writer_finish(w, NULL);
@@ -338,7 +338,7 @@ static void ask_or_fail(const nay_sst *t, unsigned *errors) {
   nay_sst_iter *it;
   char key[32];
   for (unsigned i = 0; i < 2 * N_KEYS; i += 7) {
-    nay_status status = nay_sst_get(t, key, number_key(i, key), NULL, &v);
+    nay_status status = nay_sst_get(t, key, number_key(i, key), NAY_SST_NEWEST, NULL, &v);
     if (is_io_error(status)) {
       ++*errors;
     } else {
@@ -354,7 +354,7 @@ static void ask_or_fail(const nay_sst *t, unsigned *errors) {
     ++*errors;
     assert_non_null(nay_sst_iter_diag(it)->what);
   } else {
-    assert_status(status, NAY_ENOENT);
+    assert_status(status, NAY_EEND);
     assert_int_equal(n, N_KEYS);
   }
   nay_sst_iter_free(it);
@@ -437,7 +437,7 @@ static void foreign_tables_over_own_files(void **state) {
   temp_path(path, "io-foreign.sst");
   assert_ok(nay_sst_foreign_writer_new(path, &how, NULL, NULL, &w));
   for (unsigned i = 0; i < 100; i++) {
-    nay_sst_version v = {.size = sizeof v, .key = key, .len = number_key(i, key), .sequence = 1};
+    nay_sst_entry v = {.size = sizeof v, .key = key, .len = number_key(i, key), .sequence = 1};
     assert_ok(nay_sst_foreign_writer_add(w, &v, 0, "value", 5, NULL));
   }
   assert_ok(nay_sst_foreign_writer_finish(w, NULL));
@@ -448,7 +448,8 @@ static void foreign_tables_over_own_files(void **state) {
   nay_sst *t = open_own(&f, NULL);
   nay_sst_value v = {.size = sizeof v};
   for (unsigned i = 0; i < 101; i++) {
-    assert_status(nay_sst_get(t, key, number_key(i, key), NULL, &v), i < 100 ? NAY_OK : NAY_ENOENT);
+    assert_status(nay_sst_get(t, key, number_key(i, key), NAY_SST_NEWEST, NULL, &v),
+                  i < 100 ? NAY_OK : NAY_ENOENT);
   }
   nay_sst_value_free(&v);
   nay_sst_free(t);
@@ -472,23 +473,23 @@ static void tables_of_own_files_are_cached(void **state) {
   nay_sst_write_options how = {.size = sizeof how};
   nay_sst_memory *memory = table_in_memory(&how);
   own_file files[3];
-  nay_sst_tables *tables;
+  nay_sst_pool *tables;
   const nay_sst *t = NULL;
   for (int i = 0; i < 3; i++) files[i] = file_of(memory);
-  nay_sst_tables_options few = {
+  nay_sst_pool_options few = {
       .size = sizeof few, .max_open = 2, .open = open_by_name, .open_ctx = files};
-  assert_ok(nay_sst_tables_new(&few, NULL, NULL, &tables));
+  assert_ok(nay_sst_pool_new(&few, NULL, NULL, &tables));
   static const char *const names[] = {"a", "b", "a", "c", "a"};
   for (int i = 0; i < 5; i++) {
-    assert_ok(nay_sst_tables_acquire(tables, names[i], NULL, &t));
+    assert_ok(nay_sst_pool_acquire(tables, names[i], NULL, &t));
     ask_all(t, N_KEYS);
-    nay_sst_tables_release(tables, t);
+    nay_sst_pool_release(tables, t);
   }
   assert_true(files[0].closes == 0 && files[1].closes == 1 && files[2].closes == 0);
   t = NULL;
-  assert_status(nay_sst_tables_acquire(tables, "x", NULL, &t), NAY_ENOENT);
+  assert_status(nay_sst_pool_acquire(tables, "x", NULL, &t), NAY_ENOENT);
   assert_null(t);
-  nay_sst_tables_free(tables);
+  nay_sst_pool_free(tables);
   assert_true(files[0].closes == 1 && files[2].closes == 1);
   nay_sst_memory_free(memory);
 }

@@ -3,7 +3,7 @@
  * reader guesses. A reader that cannot read what states it must not guess instead: with the wrong
  * kind of keys a search finds nothing. So every bit of the metaindex, and every read, may be wrong.
  */
-#include "nay_sst_io.h"
+#include "nay_sst.h"
 #include "support/sst_blocks.h"
 #include "support/sst_own_io.h"
 #include "support/sst_sample.h"
@@ -24,9 +24,9 @@ static nay_sst_prefix by_four = {.size = sizeof by_four};
 
 #define NSHAPES 6
 static nay_sst_write_options shape_of(size_t i) {
-  static const nay_sst_filter filters[NSHAPES] = {NAY_SST_NO_FILTER,   NAY_SST_BLOCK_FILTER,
-                                                  NAY_SST_FULL_FILTER, NAY_SST_PARTITIONED_FILTER,
-                                                  NAY_SST_NO_FILTER,   NAY_SST_NO_FILTER};
+  static const nay_sst_filter_layout filters[NSHAPES] = {
+      NAY_SST_NO_FILTER,          NAY_SST_BLOCK_FILTER, NAY_SST_FULL_FILTER,
+      NAY_SST_PARTITIONED_FILTER, NAY_SST_NO_FILTER,    NAY_SST_NO_FILTER};
   assert_ok(nay_policy_leveldb(10, &builtin));
   assert_ok(nay_sst_prefix_fixed(4, &by_four));
   return (nay_sst_write_options){.size = sizeof(nay_sst_write_options),
@@ -55,9 +55,9 @@ static uint8_t *table_of(kind k, size_t shape, size_t *len) {
   assert_ok(nay_sst_writer_new(temp_path(path, "keys.ldb"), &how, NULL, NULL, &w));
   for (unsigned i = 0; i < NKEYS; i++) {
     size_t n = key_of(k, i, key);
-    nay_sst_version v = {sizeof v, key, n, 7, false, k == INTERNAL_MERGE && i == 30};
+    nay_sst_entry v = {sizeof v, key, n, 7, false, k == INTERNAL_MERGE && i == 30};
     if (internal) {
-      assert_ok(nay_sst_writer_add_version(w, &v, "v", 1));
+      assert_ok(nay_sst_writer_add_entry(w, &v, "v", 1));
     } else {
       assert_ok(nay_sst_writer_add(w, key, n, "v", 1));
     }
@@ -80,7 +80,7 @@ static unsigned ask(const nay_sst *t, kind k) {
   for (unsigned i = 0; i < NKEYS; i++) {
     char key[32];
     size_t len = key_of(k, i, key);
-    nay_status status = nay_sst_get(t, key, len, NULL, &v);
+    nay_status status = nay_sst_get(t, key, len, NAY_SST_NEWEST, NULL, &v);
     if (k == INTERNAL_MERGE && i == 30) { /* a get does not combine it */
       assert_true(status != NAY_ENOENT);
       continue;
@@ -111,7 +111,7 @@ static void try_sound(kind k, uint8_t *bytes, size_t len) {
   nay_sst *t;
   nay_sst_info info = {.size = sizeof info};
   assert_ok(nay_sst_view(bytes, len, NULL, NULL, NULL, &t));
-  assert_ok(nay_sst_describe(t, &info));
+  assert_ok(nay_sst_stats(t, &info));
   assert_int_equal(info.keys, k >= INTERNAL ? NAY_SST_KEYS_INTERNAL : NAY_SST_KEYS_PLAIN);
   assert_int_equal(ask(t, k), k == INTERNAL_MERGE ? NKEYS - 1 : NKEYS);
   nay_sst_free(t);
@@ -209,7 +209,8 @@ static void only_the_first_block_tells(void **unused) {
     nay_sst_value v = {.size = sizeof v};
     file.at[4] ^= (uint8_t)damaged;
     assert_ok(nay_sst_view(file.at, file.len, NULL, NULL, NULL, &t));
-    assert_status(nay_sst_get(t, keys[1], 16, NULL, &v), damaged ? NAY_ECORRUPT : NAY_OK);
+    assert_status(nay_sst_get(t, keys[1], 16, NAY_SST_NEWEST, NULL, &v),
+                  damaged ? NAY_ECORRUPT : NAY_OK);
     assert_true(nay_sst_may_contain(t, keys[1], 16));
     nay_sst_value_free(&v);
     nay_sst_free(t);

@@ -32,22 +32,22 @@ static void a_large_value(void **unused) {
   unlink(path);
   t = open_table(again, &read);
   nay_sst_value v = {.size = sizeof v};
-  assert_ok(nay_sst_get(t, "b", 1, NULL, &v));
+  assert_ok(nay_sst_get(t, "b", 1, NAY_SST_NEWEST, NULL, &v));
   assert_int_equal(v.len, LARGE);
   assert_int_equal(((const uint8_t *)v.bytes)[LARGE - 1], 7);
-  assert_ok(nay_sst_get(t, "c", 1, NULL, &v));
+  assert_ok(nay_sst_get(t, "c", 1, NAY_SST_NEWEST, NULL, &v));
   assert_int_equal(v.len, 100000);
   nay_sst_value_free(&v);
   nay_sst_free(t);
   unlink(again);
 }
 
-static nay_sst_compact_verdict swell(void *ctx, const nay_sst_version *version, const void *value,
+static nay_sst_compact_verdict swell(void *ctx, const nay_sst_entry *version, const void *value,
                                      size_t value_len, void *out, size_t room, size_t *len) {
   (void)version, (void)value, (void)value_len;
   *len = *(size_t *)ctx;
   if (room >= *len) memset(out, 7, *len);
-  return NAY_COMPACT_CHANGE;
+  return NAY_SST_COMPACT_CHANGE;
 }
 
 /* A callback's value may be as long as one that a writer takes, and no longer. */

@@ -111,18 +111,18 @@ static void assert_answers(const uint8_t *bytes, size_t len) {
 static void assert_refused(const uint8_t *bytes, size_t len) {
   nay_sst_read_options how = reading();
   nay_sst *t;
-  nay_table_filters *filters;
+  nay_sst_filters *filters;
   nay_diag diag = {.what = NULL};
   assert_status(nay_sst_view(bytes, len, &how, NULL, &diag, &t), NAY_ECORRUPT);
   assert_non_null(diag.what);
   how.flags = NAY_SST_NO_FILTERS;
   assert_status(nay_sst_view(bytes, len, &how, NULL, &diag, &t), NAY_ECORRUPT);
-  if (nay_table_filters_open(bytes, len, NULL, NULL, NULL, &filters) != NAY_OK) return;
+  if (nay_sst_filters_open(bytes, len, NULL, NULL, NULL, &filters) != NAY_OK) return;
   for (unsigned i = 0; i < NKEYS; i++) { /* what remains of its filters denies no key */
     char key[32];
-    assert_true(nay_table_filters_may_contain(filters, key, number_key(2 * i, key)));
+    assert_true(nay_sst_filters_may_contain(filters, key, number_key(2 * i, key)));
   }
-  nay_table_filters_free(filters);
+  nay_sst_filters_free(filters);
 }
 
 static void try_every_pair(uint8_t *bytes, size_t len) {
@@ -228,8 +228,8 @@ static void misplace(uint8_t *bytes, nay_handle a, nay_handle b, damage how) {
 /* The data answers, in every way to open the table and to probe its filters; and prefixes. */
 static void assert_left_out(const uint8_t *bytes, size_t len) {
   nay_sst_cache *cache;
-  nay_table_filters *filters;
-  nay_table_filters_info info = {.size = sizeof info};
+  nay_sst_filters *filters;
+  nay_sst_filters_info info = {.size = sizeof info};
   assert_ok(nay_sst_cache_new(1 << 20, 1 << 20, NULL, &cache));
   for (int way = 0; way < 3; way++) {
     own_file file = {.bytes = bytes, .len = len, .fail_at = -1};
@@ -246,21 +246,21 @@ static void assert_left_out(const uint8_t *bytes, size_t len) {
     for (unsigned i = 0; i < NKEYS; i++) {
       char key[32];
       (void)number_key(2 * i, key);
-      assert_ok(nay_sst_iter_prefix(it, key, 9));
+      assert_ok(nay_sst_iter_seek_prefix(it, key, 9));
     }
     assert_true(counters_of(t).filter_faults > 0);
     nay_sst_iter_free(it);
     nay_sst_free(t);
   }
   nay_sst_cache_free(cache);
-  assert_ok(nay_table_filters_open(bytes, len, NULL, NULL, NULL, &filters));
-  assert_ok(nay_table_filters_describe(filters, &info));
+  assert_ok(nay_sst_filters_open(bytes, len, NULL, NULL, NULL, &filters));
+  assert_ok(nay_sst_filters_stats(filters, &info));
   assert_true(info.ndamaged > 0);
   for (unsigned i = 0; i < NKEYS; i++) {
     char key[32];
-    assert_true(nay_table_filters_may_contain(filters, key, number_key(2 * i, key)));
+    assert_true(nay_sst_filters_may_contain(filters, key, number_key(2 * i, key)));
   }
-  nay_table_filters_free(filters);
+  nay_sst_filters_free(filters);
 }
 
 /* A partition in the place of another, or the full filter in that of the prefixes: checksums match,
@@ -330,13 +330,13 @@ static void assert_nothing_hidden(const uint8_t *bytes, size_t len) {
   }
   for (unsigned i = 0; i < NKEYS; i++) {
     char key[32];
-    status = nay_sst_get(t, key, number_key(2 * i, key), NULL, &v);
+    status = nay_sst_get(t, key, number_key(2 * i, key), NAY_SST_NEWEST, NULL, &v);
     assert_true(status == NAY_OK || status == NAY_ECORRUPT);
     errors += status != NAY_OK;
   }
   assert_ok(nay_sst_iter_new(t, &it));
   for (status = nay_sst_iter_first(it); status == NAY_OK; status = nay_sst_iter_next(it)) n++;
-  assert_status(status, errors != 0 ? NAY_ECORRUPT : NAY_ENOENT);
+  assert_status(status, errors != 0 ? NAY_ECORRUPT : NAY_EEND);
   assert_true(errors != 0 || n == NKEYS);
   nay_sst_iter_free(it);
   nay_sst_value_free(&v);

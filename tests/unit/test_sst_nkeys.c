@@ -18,10 +18,10 @@ static uint8_t *table_bytes(const nay_params *params, unsigned n, bool internal,
   temp_path(path, "nkeys.ldb");
   assert_ok(nay_sst_writer_new(path, &how, &a, NULL, &w));
   for (unsigned i = 0; i < n; i++) {
-    nay_sst_version v = {sizeof v, key, number_key(i, key), .sequence = 2};
+    nay_sst_entry v = {sizeof v, key, number_key(i, key), .sequence = 2};
     if (!internal) assert_ok(nay_sst_writer_add(w, v.key, v.len, "v", 1));
     for (; internal && v.sequence-- > 0;) { /* two versions of each */
-      assert_ok(nay_sst_writer_add_version(w, &v, "v", 1));
+      assert_ok(nay_sst_writer_add_entry(w, &v, "v", 1));
     }
   }
   assert_ok(nay_sst_writer_finish(w, NULL));

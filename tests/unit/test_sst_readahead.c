@@ -1,7 +1,7 @@
 /* test_sst_readahead.c - walks with readahead: the same entries, fewer and larger reads, and no
  * more of them than the walk is long. */
 #include "nay_sst_cache.h"
-#include "nay_sst_stats.h"
+#include "nay_sst_iter.h"
 #include "support/flaky.h"
 #include "support/sst_numbers.h"
 #include "support/sst_own_io.h"
@@ -9,7 +9,7 @@
 #define N_KEYS 8000u
 
 typedef struct shape {
-  nay_sst_filter filter;
+  nay_sst_filter_layout filter;
   const nay_sst_codec *codec;
 } shape;
 
@@ -20,12 +20,12 @@ static nay_sst_memory *table_of(const shape *s) {
                                .block_bytes = 1000,
                                .partition_keys = 100};
   nay_sst_memory *memory;
-  nay_sst_sink sink = {.size = sizeof sink};
+  nay_sst_target sink = {.size = sizeof sink};
   nay_sst_writer *w;
   char key[32], value[32];
   assert_ok(nay_sst_memory_new(NULL, &memory));
-  assert_ok(nay_sst_memory_sink(memory, &sink));
-  assert_ok(nay_sst_writer_new_sink(&sink, &how, NULL, NULL, &w));
+  assert_ok(nay_sst_memory_target(memory, &sink));
+  assert_ok(nay_sst_writer_new_target(&sink, &how, NULL, NULL, &w));
   for (unsigned i = 0; i < N_KEYS; i++) {
     int len = snprintf(value, sizeof value, "value %u", 2 * i);
     assert_ok(nay_sst_writer_add(w, key, number_key(2 * i, key), value, (size_t)len));
@@ -75,7 +75,7 @@ static void walk(const nay_sst *t, bool back) {
   for (; s == NAY_OK; s = back ? nay_sst_iter_prev(it) : nay_sst_iter_next(it), n++) {
     assert_at(it, back ? N_KEYS - 1 - n : n);
   }
-  assert_status(s, NAY_ENOENT);
+  assert_status(s, NAY_EEND);
   assert_int_equal(n, N_KEYS);
   nay_sst_iter_free(it);
 }
@@ -134,7 +134,7 @@ static void short_reads_stay_short(void **state) {
   f.reads = 0;
   nay_sst_value v = {.size = sizeof v};
   for (unsigned i = 0; i < 1000; i++)
-    assert_ok(nay_sst_get(t, key, number_key(2 * i, key), NULL, &v));
+    assert_ok(nay_sst_get(t, key, number_key(2 * i, key), NAY_SST_NEWEST, NULL, &v));
   assert_true(f.reads == 1000 && f.longest < 2000);
   nay_sst_value_free(&v);
   nay_sst_free(t);
@@ -197,8 +197,8 @@ static void readahead_needs_no_memory(void **state) {
       if (nay_sst_iter_new(t, &it) != NAY_OK) continue;
       nay_status s = nay_sst_iter_first(it);
       for (; s == NAY_OK; s = nay_sst_iter_next(it)) assert_at(it, n++);
-      assert_true(s == NAY_ENOMEM || (s == NAY_ENOENT && n == N_KEYS));
-      whole += heap.calls > at && s == NAY_ENOENT; /* one that failed was not needed */
+      assert_true(s == NAY_ENOMEM || (s == NAY_EEND && n == N_KEYS));
+      whole += heap.calls > at && s == NAY_EEND; /* one that failed was not needed */
       nay_sst_iter_free(it);
       assert_int_equal(heap.live, before);
     }
@@ -234,12 +234,12 @@ static void paths_have_readahead(void **flags) {
 static nay_sst_memory *even_blocks(void) {
   nay_sst_write_options how = {.size = sizeof how, .block_bytes = 1000, .restart_interval = 1};
   nay_sst_memory *memory;
-  nay_sst_sink sink = {.size = sizeof sink};
+  nay_sst_target sink = {.size = sizeof sink};
   nay_sst_writer *w;
   char key[32];
   assert_ok(nay_sst_memory_new(NULL, &memory));
-  assert_ok(nay_sst_memory_sink(memory, &sink));
-  assert_ok(nay_sst_writer_new_sink(&sink, &how, NULL, NULL, &w));
+  assert_ok(nay_sst_memory_target(memory, &sink));
+  assert_ok(nay_sst_writer_new_target(&sink, &how, NULL, NULL, &w));
   for (unsigned i = 0; i < N_KEYS; i++) {
     assert_ok(nay_sst_writer_add(w, key, number_key(i, key), "value", 5));
   }
@@ -289,7 +289,7 @@ static void large_reads_fall_short(void **state) {
     f.reads = 0;
     f.fail_at = at;
     unsigned n = walk_even(t, &end);
-    assert_true(end == NAY_ECORRUPT || (end == NAY_ENOENT && n == N_KEYS));
+    assert_true(end == NAY_ECORRUPT || (end == NAY_EEND && n == N_KEYS));
   }
   nay_sst_free(t);
   nay_sst_memory_free(memory);

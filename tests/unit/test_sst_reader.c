@@ -11,7 +11,7 @@
 static void partitions_come_on_demand(void **flags) {
   char path[TEMP_MAX], key[32];
   nay_sst_cache *cache;
-  nay_sst_cache_stats stats = {.size = sizeof stats};
+  nay_sst_cache_info stats = {.size = sizeof stats};
   nay_sst_value v = {.size = sizeof v};
   nay_sst_write_options how = {
       .size = sizeof how, .filter = NAY_SST_PARTITIONED_FILTER, .partition_keys = 500};
@@ -23,11 +23,12 @@ static void partitions_come_on_demand(void **flags) {
   uint64_t nparts = info_of(t).npartitions;
   assert_true(nparts >= N_KEYS / 1000 && nparts <= N_KEYS / 500 + 1);
   assert_int_equal(counters_of(t).filter_loads, 0); /* opening reads none */
-  for (int i = 0; i < 100; i++) nay_sst_get(t, key, number_key(1001, key), NULL, &v);
+  for (int i = 0; i < 100; i++)
+    nay_sst_get(t, key, number_key(1001, key), NAY_SST_NEWEST, NULL, &v);
   assert_int_equal(counters_of(t).filter_loads, 1);
   ask_all(t, N_KEYS);
   assert_int_equal(counters_of(t).filter_loads, nparts);
-  nay_sst_cache_describe(cache, &stats);
+  nay_sst_cache_stats(cache, &stats);
   assert_int_equal(stats.filter.entries, nparts);
   /* data blocks are cached only where they are not in place, and nothing else is among them */
   assert_int_equal(stats.data.entries, *(const unsigned *)*flags == 0 ? 0 : info_of(t).nblocks);
@@ -77,7 +78,7 @@ static void budgets_are_apart(void **unused) {
   (void)unused;
   char path[TEMP_MAX];
   nay_sst_cache *cache;
-  nay_sst_cache_stats stats = {.size = sizeof stats};
+  nay_sst_cache_info stats = {.size = sizeof stats};
   const size_t data = 100000, filter = 8000;
   nay_sst_write_options how = {.size = sizeof how,
                                .filter = NAY_SST_PARTITIONED_FILTER,
@@ -90,7 +91,7 @@ static void budgets_are_apart(void **unused) {
   for (int i = 0; i < 2; i++) {
     ask_all(a, N_KEYS);
     ask_all(b, N_KEYS);
-    nay_sst_cache_describe(cache, &stats);
+    nay_sst_cache_stats(cache, &stats);
     assert_true(stats.data.bytes <= data && stats.data.bytes > data / 2);
     assert_true(stats.filter.bytes <= filter && stats.filter.bytes > filter / 2);
     assert_true(stats.data.evictions > 0 && stats.filter.evictions > 0);
@@ -105,12 +106,12 @@ static void budgets_are_apart(void **unused) {
 /* ---- prefixes ---- */
 
 static bool scan_is(nay_sst_iter *it, const sample *s, size_t from, size_t to) {
-  nay_status status = nay_sst_iter_valid(it) ? NAY_OK : NAY_ENOENT;
+  nay_status status = nay_sst_iter_valid(it) ? NAY_OK : NAY_EEND;
   for (size_t i = from; i < to; i++, status = nay_sst_iter_next(it)) {
     if (status != NAY_OK) return false;
     sample_assert_entry(it, &s->entries[i]);
   }
-  return status == NAY_ENOENT;
+  return status == NAY_EEND;
 }
 
 static bool starts_with(const sample_entry *e, const uint8_t *prefix, size_t len) {
@@ -157,11 +158,11 @@ static void scans(void **state) {
         if (m != 0) b[sample_draw(&s, m)]++;
       }
       size_t from = sample_lower(&s, a, n), to = sample_lower(&s, b, m);
-      (void)nay_sst_iter_range(it, a, n, b, m);
+      (void)nay_sst_iter_seek_range(it, a, n, b, m);
       assert_true(scan_is(it, &s, from, to));
-      (void)nay_sst_iter_range(it, a, n, NULL, 0);
+      (void)nay_sst_iter_seek_range(it, a, n, NULL, 0);
       assert_true(scan_is(it, &s, from, s.n));
-      (void)nay_sst_iter_prefix(it, a, n);
+      (void)nay_sst_iter_seek_prefix(it, a, n);
       assert_true(scan_is(it, &s, from, after_prefix(&s, from, a, n)));
     }
     useful += counters_of(t).prefix_useful;
@@ -196,8 +197,8 @@ static void absent_prefixes_read_nothing(void **unused) {
   assert_ok(nay_sst_iter_new(t, &it));
   for (unsigned i = 1; i < 98; i += 2) {
     number_key(i * 1000, key);
-    assert_status(nay_sst_iter_prefix(it, key, 8), NAY_ENOENT);
-    assert_status(nay_sst_iter_prefix(it, key, 9), NAY_ENOENT);
+    assert_status(nay_sst_iter_seek_prefix(it, key, 8), NAY_EEND);
+    assert_status(nay_sst_iter_seek_prefix(it, key, 9), NAY_EEND);
   }
   assert_int_equal(counters_of(t).prefix_checks, 98);
   assert_true(counters_of(t).prefix_useful >= 90);
@@ -210,8 +211,8 @@ static void absent_prefixes_read_nothing(void **unused) {
   assert_true(info_of(t).filter_used);
   assert_ok(nay_sst_iter_new(t, &it));
   number_key(1000, key);
-  assert_status(nay_sst_iter_prefix(it, key, 8), NAY_ENOENT);
-  assert_ok(nay_sst_iter_prefix(it, key, 7));
+  assert_status(nay_sst_iter_seek_prefix(it, key, 8), NAY_EEND);
+  assert_ok(nay_sst_iter_seek_prefix(it, key, 7));
   assert_int_equal(counters_of(t).prefix_checks, 0);
   nay_sst_iter_free(it);
   nay_sst_free(t);
@@ -225,7 +226,7 @@ static void newest_table_wins(void **unused) {
   enum { TABLES = 12 };
   char path[TEMP_MAX], key[32];
   nay_sst *t[TABLES];
-  nay_lookup *l;
+  nay_sst_lookup *l;
   nay_sst_value v = {.size = sizeof v};
   nay_sst_counters c = {.size = sizeof c};
   temp_path(path, "many.ldb");
@@ -248,25 +249,28 @@ static void newest_table_wins(void **unused) {
     t[i] = open_table(path, NULL);
   }
   unlink(path);
-  assert_ok(nay_lookup_new((const nay_sst *const *)t, TABLES, NULL, &l));
+  assert_ok(nay_sst_lookup_new(&(nay_sst_lookup_level){sizeof(nay_sst_lookup_level),
+                                                       (const nay_sst *const *)t, TABLES, false},
+                               1, NULL, NULL, NULL, &l));
   uint64_t found = 0;
   for (unsigned n = 0; n < 20000; n++) {
     unsigned want = 0;
     size_t which = 99;
     while (want < TABLES && n % (want + 2) != 0) want++;
-    nay_status status = nay_lookup_get(l, key, number_key(n, key), NULL, &v, &which);
+    nay_status status =
+        nay_sst_lookup_get(l, key, number_key(n, key), NAY_SST_NEWEST, NULL, &v, &which);
     assert_status(status, want == TABLES ? NAY_ENOENT : NAY_OK);
     if (want == TABLES) continue;
     found++;
     assert_int_equal(which, want);
     assert_int_equal(*(const uint8_t *)v.bytes, want);
   }
-  nay_lookup_count(l, &c);
+  nay_sst_lookup_stats(l, &c);
   assert_int_equal(c.gets, 20000);
   assert_true(c.hashes <= 20000 && c.hashes > 19900); /* a key out of every range needs none */
   assert_int_equal(c.block_reads, found + c.filter_false_positives);
   assert_true(c.filter_false_positives < c.filter_checks / 50);
-  nay_lookup_free(l);
+  nay_sst_lookup_free(l);
   for (unsigned i = 0; i < TABLES; i++) nay_sst_free(t[i]);
   nay_sst_value_free(&v);
 }
@@ -275,7 +279,7 @@ static void deletions_hide_older_tables(void **unused) {
   (void)unused;
   char path[TEMP_MAX];
   nay_sst *t[2];
-  nay_lookup *l;
+  nay_sst_lookup *l;
   nay_sst_value v = {.size = sizeof v};
   temp_path(path, "deleted.ldb");
   for (unsigned i = 0; i < 2; i++) { /* the first is the newest */
@@ -283,30 +287,32 @@ static void deletions_hide_older_tables(void **unused) {
     nay_sst_write_options how = {
         .size = sizeof how, .keys = NAY_SST_KEYS_INTERNAL, .filter = NAY_SST_FULL_FILTER};
     assert_ok(nay_sst_writer_new(path, &how, NULL, NULL, &w));
-    assert_ok(nay_sst_writer_add_version(
-        w,
-        &(nay_sst_version){sizeof(nay_sst_version), .key = "gone", .len = 4, .sequence = 20 - i,
-                           .deleted = i == 0},
-        "x", 1));
+    assert_ok(
+        nay_sst_writer_add_entry(w,
+                                 &(nay_sst_entry){sizeof(nay_sst_entry), .key = "gone", .len = 4,
+                                                  .sequence = 20 - i, .deleted = i == 0},
+                                 "x", 1));
     if (i == 1)
       assert_ok(
-          nay_sst_writer_add_version(w,
-                                     &(nay_sst_version){sizeof(nay_sst_version), .key = "kept",
-                                                        .len = 4, .sequence = 5, .deleted = false},
-                                     "y", 1));
+          nay_sst_writer_add_entry(w,
+                                   &(nay_sst_entry){sizeof(nay_sst_entry), .key = "kept", .len = 4,
+                                                    .sequence = 5, .deleted = false},
+                                   "y", 1));
     assert_ok(nay_sst_writer_finish(w, NULL));
     nay_sst_writer_free(w);
     t[i] = open_table(path, NULL);
   }
   unlink(path);
-  assert_ok(nay_lookup_new((const nay_sst *const *)t, 2, NULL, &l));
-  assert_status(nay_lookup_get(l, "gone", 4, NULL, &v, NULL), NAY_ENOENT);
+  assert_ok(nay_sst_lookup_new(
+      &(nay_sst_lookup_level){sizeof(nay_sst_lookup_level), (const nay_sst *const *)t, 2, false}, 1,
+      NULL, NULL, NULL, &l));
+  assert_status(nay_sst_lookup_get(l, "gone", 4, NAY_SST_NEWEST, NULL, &v, NULL), NAY_ENOENT);
   assert_true(v.deleted);
-  assert_ok(nay_lookup_get(l, "kept", 4, NULL, &v, NULL));
+  assert_ok(nay_sst_lookup_get(l, "kept", 4, NAY_SST_NEWEST, NULL, &v, NULL));
   assert_false(v.deleted);
-  assert_status(nay_lookup_get(l, "none", 4, NULL, &v, NULL), NAY_ENOENT);
+  assert_status(nay_sst_lookup_get(l, "none", 4, NAY_SST_NEWEST, NULL, &v, NULL), NAY_ENOENT);
   assert_false(v.deleted);
-  nay_lookup_free(l);
+  nay_sst_lookup_free(l);
   for (unsigned i = 0; i < 2; i++) nay_sst_free(t[i]);
   nay_sst_value_free(&v);
 }
@@ -347,7 +353,7 @@ static void false_positives_of_prefixes(void **unused) {
       uint8_t key[SAMPLE_KEY_MAX];
       size_t n = sample_key(&s, (unsigned)sample_draw(&s, 3), key), at = sample_lower(&s, key, n);
       nay_sst_counters before = counters_of(t);
-      nay_status status = nay_sst_get(t, key, n, NULL, &v);
+      nay_status status = nay_sst_get(t, key, n, NAY_SST_NEWEST, NULL, &v);
       nay_sst_counters after = counters_of(t);
       if (at < s.n && s.entries[at].len == n && memcmp(s.entries[at].key, key, n) == 0) {
         assert_ok(status);
@@ -391,21 +397,25 @@ static nay_status read_flaky(const char *path, const nay_sst_read_options *how,
                              const nay_allocator *a) {
   nay_sst *t;
   nay_sst_iter *it = NULL;
-  nay_lookup *l = NULL;
+  nay_sst_lookup *l = NULL;
   nay_sst_value v = {.size = sizeof v};
   char key[32];
   nay_status status = nay_sst_open(path, how, a, NULL, &t);
   if (status != NAY_OK) return status;
   for (unsigned i = 0; i < 600 && status != NAY_ENOMEM; i += 29) {
-    status = nay_sst_get(t, key, number_key(i, key), NULL, &v);
+    status = nay_sst_get(t, key, number_key(i, key), NAY_SST_NEWEST, NULL, &v);
     if (status != NAY_ENOMEM) assert_status(status, i % 2 == 0 ? NAY_OK : NAY_ENOENT);
   }
   if (status != NAY_ENOMEM) status = nay_sst_iter_new(t, &it);
-  if (status == NAY_OK) status = nay_sst_iter_prefix(it, "key000001", 9);
+  if (status == NAY_OK) status = nay_sst_iter_seek_prefix(it, "key000001", 9);
   while (status == NAY_OK) status = nay_sst_iter_next(it);
-  if (status == NAY_ENOENT) status = nay_lookup_new((const nay_sst *const[]){t}, 1, a, &l);
-  if (status == NAY_OK) status = nay_lookup_get(l, "key00000002", 11, NULL, &v, NULL);
-  nay_lookup_free(l);
+  if (status == NAY_EEND)
+    status = nay_sst_lookup_new(&(nay_sst_lookup_level){sizeof(nay_sst_lookup_level),
+                                                        (const nay_sst *const[]){t}, 1, false},
+                                1, NULL, a, NULL, &l);
+  if (status == NAY_OK)
+    status = nay_sst_lookup_get(l, "key00000002", 11, NAY_SST_NEWEST, NULL, &v, NULL);
+  nay_sst_lookup_free(l);
   nay_sst_iter_free(it);
   nay_sst_value_free(&v);
   nay_sst_free(t);
@@ -421,7 +431,7 @@ static void every_allocation_may_fail(void **unused) {
   temp_path(path, "memory.ldb");
   for (int kind = NAY_SST_NO_FILTER; kind <= NAY_SST_PARTITIONED_FILTER; kind++) {
     nay_sst_write_options how = {.size = sizeof how,
-                                 .filter = (nay_sst_filter)kind,
+                                 .filter = (nay_sst_filter_layout)kind,
                                  .policy = kind == NAY_SST_BLOCK_FILTER ? &exact : NULL,
                                  .partition_keys = 40,
                                  .block_bytes = 200,
@@ -476,9 +486,11 @@ static void gets_do_not_allocate(void **unused) {
   nay_sst *t;
   nay_sst_value v = {.size = sizeof v};
   assert_ok(nay_sst_open(path, &read, &a, NULL, &t));
-  for (unsigned i = 0; i < 2 * N_KEYS; i += 7) nay_sst_get(t, key, number_key(i, key), NULL, &v);
+  for (unsigned i = 0; i < 2 * N_KEYS; i += 7)
+    nay_sst_get(t, key, number_key(i, key), NAY_SST_NEWEST, NULL, &v);
   long calls = heap.calls;
-  for (unsigned i = 0; i < 2 * N_KEYS; i += 3) nay_sst_get(t, key, number_key(i, key), NULL, &v);
+  for (unsigned i = 0; i < 2 * N_KEYS; i += 3)
+    nay_sst_get(t, key, number_key(i, key), NAY_SST_NEWEST, NULL, &v);
   assert_int_equal(heap.calls, calls);
   nay_sst_value_free(&v);
   nay_sst_free(t);

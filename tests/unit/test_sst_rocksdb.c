@@ -95,7 +95,7 @@ static void assert_answers(const rocksdb_file *file, bool filtered) {
     own_file own = {.fail_at = -1};
     assert_ok(open_file(file, reads ? &own : NULL, NULL, &t));
     ask_all(t, NKEYS);
-    nay_sst_describe(t, &info);
+    nay_sst_stats(t, &info);
     assert_int_equal(info.filter_used, filtered);
     if (!filtered) assert_int_equal(counters_of(t).filter_useful, 0);
     nay_sst_free(t);
@@ -173,16 +173,21 @@ static void not_among_others(void **unused) {
   for (unsigned i = 0; i < 4; i++) {
     const nay_sst *both[2] = {t[i & 1], t[i >> 1]};
     nay_status want = i == 3 ? NAY_OK : NAY_ENOTSUP; /* 3: both are of a database */
-    nay_lookup *l = NULL;
+    nay_sst_lookup *l = NULL;
     char path[TEMP_MAX];
     nay_diag diag = {.what = NULL};
-    assert_status(nay_lookup_new(both, 2, NULL, &l), want);
-    nay_lookup_free(l);
+    assert_status(
+        nay_sst_lookup_new(&(nay_sst_lookup_level){sizeof(nay_sst_lookup_level), both, 2, false}, 1,
+                           NULL, NULL, NULL, &l),
+        want);
+    nay_sst_lookup_free(l);
     temp_path(path, "rocksdb-merged.ldb");
     assert_status(nay_sst_compact(both, 2, path, NULL, NULL, &diag, NULL), want);
     if (want != NAY_OK) assert_non_null(strstr(diag.what, "for ingestion"));
-    assert_ok(nay_lookup_new(both, 1, NULL, &l));
-    nay_lookup_free(l);
+    assert_ok(
+        nay_sst_lookup_new(&(nay_sst_lookup_level){sizeof(nay_sst_lookup_level), both, 1, false}, 1,
+                           NULL, NULL, NULL, &l));
+    nay_sst_lookup_free(l);
     assert_ok(nay_sst_compact(both, 1, path, NULL, NULL, NULL, NULL));
     unlink(path);
   }

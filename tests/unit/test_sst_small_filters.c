@@ -12,7 +12,7 @@ static const double sizes[] = {0.05, 0.6, 2, 5, 6.5, 10, 40, 1000};
 static const unsigned counts[] = {1, 2, 3, 5, 9, 16, 17, 33, 60, 100, 300, 700};
 
 /* Whether options of this size are taken; if so, tables of every number of keys are made. */
-static bool try_size(nay_kind kind, double bits, nay_sst_filter filter) {
+static bool try_size(nay_kind kind, double bits, nay_sst_filter_layout filter) {
   char path[TEMP_MAX];
   nay_params params = {.size = sizeof params, .kind = kind, .bits_per_key = bits};
   nay_sst_write_options how = {.size = sizeof how,

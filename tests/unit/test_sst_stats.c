@@ -2,7 +2,7 @@
  * test_sst_stats.c - the properties of tables are what a walk counts, in every shape of table;
  * damage to them is an error, never a wrong answer; approximate offsets follow the keys.
  */
-#include "nay_sst_stats.h"
+#include "nay_sst.h"
 #include "support/flaky.h"
 #include "support/sst_sample.h"
 #include "support/sst_seal.h"
@@ -21,10 +21,10 @@ static void add(nay_sst_writer *w, model *m, const sample_entry *e, bool interna
   if (!internal) {
     assert_ok(nay_sst_writer_add(w, e->key, e->len, e->value, e->value_len));
   } else {
-    nay_sst_version v = {sizeof v, e->key, e->len, sequence, type == 0, type == 2};
-    assert_ok(nay_sst_writer_add_version(w, &v, e->value, e->value_len));
+    nay_sst_entry v = {sizeof v, e->key, e->len, sequence, type == 0, type == 2};
+    assert_ok(nay_sst_writer_add_entry(w, &v, e->value, e->value_len));
     /* a key that is refused counts nothing */
-    assert_status(nay_sst_writer_add_version(w, &v, e->value, e->value_len), NAY_EINVAL);
+    assert_status(nay_sst_writer_add_entry(w, &v, e->value, e->value_len), NAY_EINVAL);
     p->ndeletions += type == 0;
     p->nmerges += type == 2;
     if (p->nentries == 0 || sequence < p->smallest_sequence) p->smallest_sequence = sequence;
@@ -78,7 +78,7 @@ static void check_offsets(const sample *s, const nay_sst *t) {
   uint64_t last = 0, offset;
   nay_sst_counters before = {.size = sizeof before}, after = {.size = sizeof after};
   nay_sst_info info = {.size = sizeof info};
-  nay_sst_describe(t, &info);
+  nay_sst_stats(t, &info);
   nay_sst_count(t, &before);
   for (size_t i = 0; i < s->n; i++) {
     assert_ok(nay_sst_approximate_offset(t, s->entries[i].key, s->entries[i].len, NULL, &offset));
@@ -175,7 +175,7 @@ static void check_damaged(sample *s, const uint8_t *bytes, size_t len) {
   }
   nay_sst_value v = {.size = sizeof v};
   for (size_t i = 0; i < s->n; i++) {
-    assert_ok(nay_sst_get(t, s->entries[i].key, s->entries[i].len, NULL, &v));
+    assert_ok(nay_sst_get(t, s->entries[i].key, s->entries[i].len, NAY_SST_NEWEST, NULL, &v));
   }
   nay_sst_value_free(&v);
   nay_sst_free(t);

@@ -3,8 +3,8 @@
 
 #include "nay_sst_cache.h"
 #include "nay_sst_compact.h"
+#include "nay_sst_iter.h"
 #include "nay_sst_lookup.h"
-#include "nay_sst_scan.h"
 #include "support/sst_numbers.h"
 
 #define N_KEYS 4000
@@ -14,7 +14,7 @@
 #define N_BATCHES (TEST_SCALE(N_GETS) / 4 / N_BATCH)
 
 typedef struct work {
-  const nay_lookup *lookup;
+  const nay_sst_lookup *lookup;
   const nay_sst *table;
   uint64_t seed;
   unsigned wrong;
@@ -43,8 +43,8 @@ static void ask_many(work *w) {
       lens[i] = number_key(numbers[i], text[i]);
       keys[i] = text[i];
     }
-    w->wrong += nay_lookup_get_many(w->lookup, keys, lens, N, NAY_SST_MAX_SEQUENCE, NULL, values,
-                                    statuses, NULL) != NAY_OK;
+    w->wrong += nay_sst_lookup_get_many(w->lookup, keys, lens, N, NAY_SST_MAX_SEQUENCE, NULL,
+                                        values, statuses, NULL) != NAY_OK;
     for (unsigned i = 0; i < N; i++) w->wrong += !right(statuses[i], &values[i], numbers[i]);
   }
   for (unsigned i = 0; i < N; i++) nay_sst_value_free(&values[i]);
@@ -69,8 +69,9 @@ static void *ask(void *ctx) {
   for (unsigned i = 0; i < TEST_SCALE(N_GETS); i++) {
     unsigned number = (unsigned)(nay_hash_mix(w->seed + i) % (2 * N_KEYS + 100));
     size_t len = number_key(number, key);
-    nay_status status = i % 2 == 0 ? nay_sst_get(w->table, key, len, NULL, &v)
-                                   : nay_lookup_get(w->lookup, key, len, NULL, &v, NULL);
+    nay_status status =
+        i % 2 == 0 ? nay_sst_get(w->table, key, len, NAY_SST_NEWEST, NULL, &v)
+                   : nay_sst_lookup_get(w->lookup, key, len, NAY_SST_NEWEST, NULL, &v, NULL);
     w->wrong += !right(status, &v, number);
   }
   if (nay_sst_iter_new(w->table, &it) != NAY_OK) return NULL;
@@ -84,7 +85,7 @@ static void *ask(void *ctx) {
   return NULL;
 }
 
-static void ask_from_all(const nay_lookup *l, nay_sst *const tables[2]) {
+static void ask_from_all(const nay_sst_lookup *l, nay_sst *const tables[2]) {
   pthread_t threads[N_THREADS];
   work works[N_THREADS];
   for (unsigned i = 0; i < N_THREADS; i++) {
@@ -93,7 +94,7 @@ static void ask_from_all(const nay_lookup *l, nay_sst *const tables[2]) {
   }
   for (int i = 0; i < 100; i++) { /* readable at any time */
     nay_sst_counters counters = {.size = sizeof counters};
-    nay_lookup_count(l, &counters);
+    nay_sst_lookup_stats(l, &counters);
   }
   for (unsigned i = 0; i < N_THREADS; i++) {
     assert_int_equal(pthread_join(threads[i], NULL), 0);
@@ -105,7 +106,7 @@ static void readers_share_a_cache(void **flags) {
   char path[TEMP_MAX];
   nay_sst_cache *cache;
   nay_sst *t[2];
-  nay_lookup *l;
+  nay_sst_lookup *l;
   nay_sst_write_options how = {.size = sizeof how,
                                .filter = NAY_SST_PARTITIONED_FILTER,
                                .partition_keys = 200,
@@ -119,16 +120,18 @@ static void readers_share_a_cache(void **flags) {
                                .ncodecs = 1,
                                .flags = *(const unsigned *)*flags};
   for (int i = 0; i < 2; i++) t[i] = open_table(path, &read);
-  assert_ok(nay_lookup_new((const nay_sst *const *)t, 2, NULL, &l));
-  nay_sst_cache_stats stats = {.size = sizeof stats};
+  assert_ok(nay_sst_lookup_new(
+      &(nay_sst_lookup_level){sizeof(nay_sst_lookup_level), (const nay_sst *const *)t, 2, false}, 1,
+      NULL, NULL, NULL, &l));
+  nay_sst_cache_info stats = {.size = sizeof stats};
   nay_sst_counters counters = {.size = sizeof counters};
   ask_from_all(l, t);
-  nay_sst_cache_describe(cache, &stats);
+  nay_sst_cache_stats(cache, &stats);
   assert_true(stats.data.evictions > 0 && stats.filter.evictions > 0);
   assert_true(stats.data.bytes <= 20000 && stats.filter.bytes <= 4000);
-  nay_lookup_count(l, &counters);
+  nay_sst_lookup_stats(l, &counters);
   assert_int_equal(counters.gets, N_THREADS * (TEST_SCALE(N_GETS) / 2 + N_BATCHES * N_BATCH));
-  nay_lookup_free(l);
+  nay_sst_lookup_free(l);
   for (int i = 0; i < 2; i++) nay_sst_free(t[i]);
   nay_sst_cache_free(cache);
   unlink(path);
@@ -137,16 +140,18 @@ static void readers_share_a_cache(void **flags) {
 /* Blocks of a mapped file are checked once, by whoever comes first; partitions are kept. */
 static void readers_share_a_map(void **filter) {
   char path[TEMP_MAX];
-  nay_lookup *l;
+  nay_sst_lookup *l;
   nay_sst_write_options how = {.size = sizeof how,
-                               .filter = *(const nay_sst_filter *)*filter,
+                               .filter = *(const nay_sst_filter_layout *)*filter,
                                .block_bytes = 300,
                                .partition_keys = 200};
   write_even(temp_path(path, "map.ldb"), &how, N_KEYS);
   nay_sst *t = open_table(path, NULL);
-  assert_ok(nay_lookup_new((const nay_sst *const[]){t}, 1, NULL, &l));
+  assert_ok(nay_sst_lookup_new(
+      &(nay_sst_lookup_level){sizeof(nay_sst_lookup_level), (const nay_sst *const[]){t}, 1, false},
+      1, NULL, NULL, NULL, &l));
   ask_from_all(l, (nay_sst *const[]){t, t});
-  nay_lookup_free(l);
+  nay_sst_lookup_free(l);
   nay_sst_free(t);
   unlink(path);
 }
@@ -182,20 +187,20 @@ static bool is_value(const nay_sst_value *v, unsigned number) {
 
 static void *merge_back(void *ctx) {
   work *w = ctx;
-  nay_merge *m;
+  nay_sst_scan *m;
   nay_sst_value v = {.size = sizeof v};
   unsigned n = 0;
-  if (nay_merge_new(w->lookup, NULL, NULL, NULL, &m) != NAY_OK) return NULL;
-  for (nay_status s = nay_merge_last(m); s == NAY_OK; s = nay_merge_prev(m), n++) {
+  if (nay_sst_scan_new(w->lookup, NULL, NULL, NULL, &m) != NAY_OK) return NULL;
+  for (nay_status s = nay_sst_scan_last(m); s == NAY_OK; s = nay_sst_scan_prev(m), n++) {
     if (nay_hash_mix(w->seed + n) % 4 != 0) continue;
     unsigned number = 2 * (N_KEYS - 1 - n);
-    w->wrong += nay_merge_pin(m, &v) != NAY_OK;
+    w->wrong += nay_sst_scan_pin(m, &v) != NAY_OK;
     number = swap_value(&v, number, nay_hash_mix(w->seed ^ n));
     w->wrong += !is_value(&v, number);
   }
   w->wrong += n != N_KEYS;
   nay_sst_value_free(&v);
-  nay_merge_free(m);
+  nay_sst_scan_free(m);
   return NULL;
 }
 
@@ -203,7 +208,7 @@ static void merges_hand_over_pins(void **cached) {
   char path[TEMP_MAX];
   nay_sst_cache *cache;
   nay_sst *t[2];
-  nay_lookup *l;
+  nay_sst_lookup *l;
   pthread_t threads[N_THREADS];
   work works[N_THREADS];
   nay_sst_write_options how = {sizeof how, .block_bytes = 500, .codec = &snappy_codec};
@@ -214,7 +219,9 @@ static void merges_hand_over_pins(void **cached) {
                                .codecs = snappy_codecs,
                                .ncodecs = 1};
   for (int i = 0; i < 2; i++) t[i] = open_table(path, &read);
-  assert_ok(nay_lookup_new((const nay_sst *const *)t, 2, NULL, &l));
+  assert_ok(nay_sst_lookup_new(
+      &(nay_sst_lookup_level){sizeof(nay_sst_lookup_level), (const nay_sst *const *)t, 2, false}, 1,
+      NULL, NULL, NULL, &l));
   for (size_t i = 0; i < N_SLOTS; i++)
     shared.slots[i] = (nay_sst_value){.size = sizeof shared.slots[i]};
   for (unsigned i = 0; i < N_THREADS; i++) {
@@ -226,7 +233,7 @@ static void merges_hand_over_pins(void **cached) {
     assert_int_equal(works[i].wrong, 0);
   }
   for (size_t i = 0; i < N_SLOTS; i++) nay_sst_value_free(&shared.slots[i]);
-  nay_lookup_free(l);
+  nay_sst_lookup_free(l);
   for (int i = 0; i < 2; i++) nay_sst_free(t[i]);
   nay_sst_cache_free(cache);
   unlink(path);
@@ -251,8 +258,8 @@ static void write_versions(const char *path, uint64_t sequence, bool operands) {
   for (unsigned i = 0; i < N_KEYS; i++) {
     char key[32], value[32];
     int len = snprintf(value, sizeof value, operands ? "+" : "value %u", 2 * i);
-    nay_sst_version v = {sizeof v, key, number_key(2 * i, key), sequence, false, operands};
-    if (!operands || i % 3 != 0) assert_ok(nay_sst_writer_add_version(w, &v, value, (size_t)len));
+    nay_sst_entry v = {sizeof v, key, number_key(2 * i, key), sequence, false, operands};
+    if (!operands || i % 3 != 0) assert_ok(nay_sst_writer_add_entry(w, &v, value, (size_t)len));
   }
   assert_ok(nay_sst_writer_finish(w, NULL));
   nay_sst_writer_free(w);
@@ -261,21 +268,22 @@ static void write_versions(const char *path, uint64_t sequence, bool operands) {
 static void *combine(void *ctx) {
   work *w = ctx;
   nay_sst_value v = {.size = sizeof v};
-  nay_merge *m;
+  nay_sst_scan *m;
   char key[32];
   unsigned n = 0;
   for (unsigned i = 0; i < TEST_SCALE(N_GETS); i++) {
     unsigned number = (unsigned)(nay_hash_mix(w->seed + i) % (2 * N_KEYS + 100));
-    nay_status status = nay_lookup_get(w->lookup, key, number_key(number, key), NULL, &v, NULL);
+    nay_status status =
+        nay_sst_lookup_get(w->lookup, key, number_key(number, key), NAY_SST_NEWEST, NULL, &v, NULL);
     w->wrong += !right(status, &v, number);
   }
   ask_many(w);
-  if (nay_merge_new(w->lookup, NULL, NULL, NULL, &m) != NAY_OK) return NULL;
-  for (nay_status s = nay_merge_last(m); s == NAY_OK; s = nay_merge_prev(m), n++) {
-    w->wrong += nay_merge_pin(m, &v) != NAY_OK || !right(NAY_OK, &v, 2 * (N_KEYS - 1 - n));
+  if (nay_sst_scan_new(w->lookup, NULL, NULL, NULL, &m) != NAY_OK) return NULL;
+  for (nay_status s = nay_sst_scan_last(m); s == NAY_OK; s = nay_sst_scan_prev(m), n++) {
+    w->wrong += nay_sst_scan_pin(m, &v) != NAY_OK || !right(NAY_OK, &v, 2 * (N_KEYS - 1 - n));
   }
   w->wrong += n != N_KEYS;
-  nay_merge_free(m);
+  nay_sst_scan_free(m);
   nay_sst_value_free(&v);
   return NULL;
 }
@@ -286,7 +294,7 @@ static void readers_combine_operands(void **state) {
   work works[N_THREADS];
   nay_sst_cache *cache;
   nay_sst *t[2];
-  nay_lookup *l;
+  nay_sst_lookup *l;
   (void)state;
   assert_ok(nay_sst_cache_new(5000, 0, NULL, &cache));
   nay_sst_read_options read = {
@@ -296,9 +304,9 @@ static void readers_combine_operands(void **state) {
     t[i] = open_table(paths[i], &read);
     unlink(paths[i]);
   }
-  nay_lookup_level both = {sizeof both, .tables = (const nay_sst *const *)t, .n = 2};
-  nay_lookup_options how = {sizeof how, .merge = keep_older};
-  assert_ok(nay_lookup_new_levels(&both, 1, &how, NULL, NULL, &l));
+  nay_sst_lookup_level both = {sizeof both, .tables = (const nay_sst *const *)t, .n = 2};
+  nay_sst_lookup_options how = {sizeof how, .merge = keep_older};
+  assert_ok(nay_sst_lookup_new(&both, 1, &how, NULL, NULL, &l));
   for (unsigned i = 0; i < N_THREADS; i++) {
     works[i] = (work){l, NULL, i * 1000003u, 0};
     assert_int_equal(pthread_create(&threads[i], NULL, combine, &works[i]), 0);
@@ -308,9 +316,9 @@ static void readers_combine_operands(void **state) {
     assert_int_equal(works[i].wrong, 0);
   }
   nay_sst_counters c = {.size = sizeof c};
-  assert_ok(nay_lookup_count(l, &c));
+  assert_ok(nay_sst_lookup_stats(l, &c));
   assert_true(c.operands > N_THREADS * (TEST_SCALE(N_GETS) / 4));
-  nay_lookup_free(l);
+  nay_sst_lookup_free(l);
   for (int i = 0; i < 2; i++) nay_sst_free(t[i]);
   nay_sst_cache_free(cache);
 }
@@ -318,8 +326,8 @@ static void readers_combine_operands(void **state) {
 int main(void) {
   static const bool yes = true, no = false;
   static const unsigned mapped = 0, read = NAY_SST_PREAD;
-  static const nay_sst_filter none = NAY_SST_NO_FILTER, full = NAY_SST_FULL_FILTER,
-                              partitioned = NAY_SST_PARTITIONED_FILTER;
+  static const nay_sst_filter_layout none = NAY_SST_NO_FILTER, full = NAY_SST_FULL_FILTER,
+                                     partitioned = NAY_SST_PARTITIONED_FILTER;
   const test_case tests[] = {
       TEST_WITH("readers_share_a_cache mapped", readers_share_a_cache, &mapped),
       TEST_WITH("readers_share_a_cache pread", readers_share_a_cache, &read),

@@ -47,7 +47,7 @@ static void add_keys(nay_builder *b, const sst_row *r, const one_key *keys, size
   }
 }
 
-static void check_rebuilt(const sst_row *r, const nay_table_filters_entry *f, const one_key *keys,
+static void check_rebuilt(const sst_row *r, const nay_sst_filters_entry *f, const one_key *keys,
                           size_t n) {
   nay_params p = {sizeof p, .bits_per_key = r->bits};
   nay_builder *b;
@@ -64,19 +64,19 @@ static void check_rebuilt(const sst_row *r, const nay_table_filters_entry *f, co
 }
 
 /* Partitions: where they are, what ends them; rebuilt when no prefix crosses their borders. */
-static void check_partitions(const sst_row *r, const nay_table_filters *t, const one_key *keys) {
+static void check_partitions(const sst_row *r, const nay_sst_filters *t, const one_key *keys) {
   const char *rest = r->partitions;
   size_t first = 0;
   unsigned long offset, len;
   char hex[128];
   int used;
-  nay_table_filters_entry f = {.size = sizeof f};
+  nay_sst_filters_entry f = {.size = sizeof f};
   uint64_t i = 0;
   for (; sscanf(rest, " %lu %lu %127s%n", &offset, &len, hex, &used) == 3; i++, rest += used) {
     one_key last = {0};
     last.len = golden_from_hex(hex, strlen(hex), last.bytes);
     if (r->format_version < 3) last.len -= 8; /* internal keys */
-    assert_ok(nay_table_filters_at(t, i, &f));
+    assert_ok(nay_sst_filters_at(t, i, &f));
     assert_int_equal(f.offset, offset);
     assert_int_equal(f.len, len);
     assert_int_equal(f.last_key_len, last.len);
@@ -87,13 +87,13 @@ static void check_partitions(const sst_row *r, const nay_table_filters *t, const
     first = end;
   }
   assert_int_equal(first, r->n);
-  assert_status(nay_table_filters_at(t, i, &f), NAY_ENOENT);
+  assert_status(nay_sst_filters_at(t, i, &f), NAY_EEND);
 }
 
-static void check_info(const sst_row *r, const nay_table_filters_info *info) {
+static void check_info(const sst_row *r, const nay_sst_filters_info *info) {
   static const char *const sums[] = {"none", "crc32c", "xxh32", "xxh64", "xxh3"};
   bool full = strcmp(r->layout, "full") == 0, none = strcmp(r->layout, "none") == 0;
-  assert_int_equal(info->engine, NAY_TABLE_ROCKSDB);
+  assert_int_equal(info->engine, NAY_SST_ENGINE_ROCKSDB);
   assert_int_equal(info->format_version, r->format_version);
   assert_string_equal(info->checksum, sums[r->checksum]);
   assert_int_equal(info->layout, full   ? NAY_SST_FULL_FILTER
@@ -120,12 +120,12 @@ static void check_sst(const char *line) {
   char path[512];
   snprintf(path, sizeof path, TEST_GOLDEN "/rocksdb/%s", r.file);
   golden_bytes file = golden_read(path);
-  nay_table_filters *t = open_table(file);
-  nay_table_filters_info info = {.size = sizeof info};
-  nay_table_filters_entry f = {.size = sizeof f};
+  nay_sst_filters *t = open_table(file);
+  nay_sst_filters_info info = {.size = sizeof info};
+  nay_sst_filters_entry f = {.size = sizeof f};
   one_key *keys = sorted_keys(r.set, r.n);
-  assert_true(nay_table_filters_recognise(file.at, file.len));
-  nay_table_filters_describe(t, &info);
+  assert_true(nay_sst_filters_recognise(file.at, file.len));
+  nay_sst_filters_stats(t, &info);
   check_info(&r, &info);
   assert_int_equal(maybes_of(t, keys, r.n), r.n);
   if (info.layout == NAY_SST_NO_FILTER) {
@@ -136,13 +136,13 @@ static void check_sst(const char *line) {
     if (absent_maybes(t) > most) fail_msg("%s: %u", r.file, absent_maybes(t));
   }
   if (info.layout == NAY_SST_FULL_FILTER) {
-    assert_ok(nay_table_filters_at(t, 0, &f));
+    assert_ok(nay_sst_filters_at(t, 0, &f));
     assert_int_equal(f.offset, r.offset);
     assert_int_equal(f.len, r.len);
     if (strstr(r.file, "offm") == NULL) check_rebuilt(&r, &f, keys, r.n);
   }
   if (info.layout == NAY_SST_PARTITIONED_FILTER) check_partitions(&r, t, keys);
-  nay_table_filters_free(t);
+  nay_sst_filters_free(t);
   free(keys);
   free(file.at);
 }
@@ -188,11 +188,11 @@ static void leveldb_tables(void **state) {
     char path[512];
     snprintf(path, sizeof path, TEST_GOLDEN "/leveldb-tables/%s.ldb", rows[i].file);
     golden_bytes file = golden_read(path);
-    nay_table_filters *t = open_table(file);
-    nay_table_filters_info info = {.size = sizeof info};
+    nay_sst_filters *t = open_table(file);
+    nay_sst_filters_info info = {.size = sizeof info};
     one_key *keys = sorted_keys(rows[i].set, rows[i].n);
-    nay_table_filters_describe(t, &info);
-    assert_int_equal(info.engine, NAY_TABLE_LEVELDB);
+    nay_sst_filters_stats(t, &info);
+    assert_int_equal(info.engine, NAY_SST_ENGINE_LEVELDB);
     assert_int_equal(info.layout, NAY_SST_BLOCK_FILTER);
     assert_string_equal(info.policy, "leveldb.BuiltinBloomFilter2");
     assert_true(info.understood && info.ndamaged == 0);
@@ -201,7 +201,7 @@ static void leveldb_tables(void **state) {
     assert_int_equal(maybes_of(t, keys, rows[i].n), rows[i].n);
     /* abs is before all keys of str, so there is one filter to ask; or all of them */
     assert_true(absent_maybes(t) < (info.index_known ? 60 : 600));
-    nay_table_filters_free(t);
+    nay_sst_filters_free(t);
     free(keys);
     free(file.at);
   }
@@ -273,32 +273,32 @@ static void later_formats(void **state) {
                                       "fullfilter.rocksdb.internal.FastLocalBloomFilter"};
   for (uint32_t i = 0; i < 8; i++) {
     hand_made h;
-    nay_table_filters *t;
-    nay_table_filters_info info = {.size = sizeof info};
+    nay_sst_filters *t;
+    nay_sst_filters_info info = {.size = sizeof info};
     hand_make(&h, 6 + i % 2, i < 4 ? 0 : 0x12345678, names[i % 4]);
-    assert_ok(nay_table_filters_open(h.bytes, h.len, NULL, NULL, NULL, &t));
-    nay_table_filters_describe(t, &info);
+    assert_ok(nay_sst_filters_open(h.bytes, h.len, NULL, NULL, NULL, &t));
+    nay_sst_filters_stats(t, &info);
     assert_int_equal(info.format_version, 6 + i % 2);
     assert_int_equal(info.ndamaged, 0);
     one_key *keys = sorted_keys("str", 50);
     assert_int_equal(maybes_of(t, keys, 50), 50);
     assert_true(absent_maybes(t) < 60);
-    nay_table_filters_free(t);
+    nay_sst_filters_free(t);
     for (size_t bit = 0; bit < h.len * 8; bit++) { /* every byte is under some checksum */
       h.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
-      if (nay_table_filters_open(h.bytes, h.len, NULL, NULL, NULL, &t) == NAY_OK) {
+      if (nay_sst_filters_open(h.bytes, h.len, NULL, NULL, NULL, &t) == NAY_OK) {
         assert_int_equal(maybes_of(t, keys, 50), 50);
-        nay_table_filters_free(t);
+        nay_sst_filters_free(t);
       }
       h.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
     }
     free(keys);
   }
   hand_made h;
-  nay_table_filters *t = NULL;
+  nay_sst_filters *t = NULL;
   nay_diag diag;
   hand_make(&h, 8, 0, names[0]);
-  assert_status(nay_table_filters_open(h.bytes, h.len, NULL, NULL, &diag, &t), NAY_EVERSION);
+  assert_status(nay_sst_filters_open(h.bytes, h.len, NULL, NULL, &diag, &t), NAY_EVERSION);
   assert_non_null(strstr(diag.what, "above 7"));
 }
 
@@ -306,19 +306,19 @@ static void later_formats(void **state) {
 static void an_unknown_policy(void **state) {
   (void)state;
   hand_made h;
-  nay_table_filters *t;
-  nay_table_filters_info info = {.size = sizeof info};
-  nay_table_filters_entry f = {.size = sizeof f};
+  nay_sst_filters *t;
+  nay_sst_filters_info info = {.size = sizeof info};
+  nay_sst_filters_entry f = {.size = sizeof f};
   hand_make(&h, 6, 0, "fullfilter.somebody.else");
-  assert_ok(nay_table_filters_open(h.bytes, h.len, NULL, NULL, NULL, &t));
-  nay_table_filters_describe(t, &info);
+  assert_ok(nay_sst_filters_open(h.bytes, h.len, NULL, NULL, NULL, &t));
+  nay_sst_filters_stats(t, &info);
   assert_string_equal(info.policy, "somebody.else");
   assert_false(info.understood);
   assert_int_equal(absent_maybes(t), GOLDEN_ABSENT);
-  assert_ok(nay_table_filters_at(t, 0, &f));
+  assert_ok(nay_sst_filters_at(t, 0, &f));
   assert_null(f.format);
   assert_int_equal(f.len, 69);
-  nay_table_filters_free(t);
+  nay_sst_filters_free(t);
 }
 
 /* ---- damage ---- */
@@ -346,15 +346,15 @@ static void flips_lose_no_key(void **state) {
     golden_bytes file = read_small(i);
     one_key *keys = sorted_keys("str", members_of(i));
     for (size_t bit = 0; bit < file.len * 8; bit++) {
-      nay_table_filters *t;
+      nay_sst_filters *t;
       nay_diag diag = {.what = NULL};
       file.at[bit / 8] ^= (uint8_t)(1u << bit % 8);
-      nay_status status = nay_table_filters_open(file.at, file.len, NULL, NULL, &diag, &t);
+      nay_status status = nay_sst_filters_open(file.at, file.len, NULL, NULL, &diag, &t);
       if (status == NAY_OK) {
         if (maybes_of(t, keys, members_of(i)) != members_of(i)) {
           fail_msg("%s: bit %u loses a key", small_files[i], (unsigned)bit);
         }
-        nay_table_filters_free(t);
+        nay_sst_filters_free(t);
       } else {
         assert_non_null(diag.what);
       }
@@ -369,20 +369,20 @@ static void a_damaged_filter_is_told(void **state) {
   (void)state;
   golden_bytes file = golden_read(TEST_GOLDEN "/rocksdb/sst_part_bloom.sst");
   file.at[63653 + 7] ^= 1; /* the third of twelve partitions */
-  nay_table_filters *t = open_table(file);
-  nay_table_filters_info info = {.size = sizeof info};
-  nay_table_filters_entry f = {.size = sizeof f};
+  nay_sst_filters *t = open_table(file);
+  nay_sst_filters_info info = {.size = sizeof info};
+  nay_sst_filters_entry f = {.size = sizeof f};
   one_key *keys = sorted_keys("str", 10000);
-  nay_table_filters_describe(t, &info);
+  nay_sst_filters_stats(t, &info);
   assert_int_equal(info.nfilters, 12);
   assert_int_equal(info.ndamaged, 1);
-  assert_ok(nay_table_filters_at(t, 2, &f));
+  assert_ok(nay_sst_filters_at(t, 2, &f));
   assert_true(f.damaged);
   assert_int_equal(maybes_of(t, keys, 10000), 10000);
   assert_true(table_may_contain(t, "key002000x", 10)); /* in its range all are maybes */
   assert_true(table_may_contain(t, "key002000y", 10));
   free(keys);
-  nay_table_filters_free(t);
+  nay_sst_filters_free(t);
   free(file.at);
 }
 
@@ -391,10 +391,10 @@ static void truncations(void **state) {
   for (size_t i = 0; i < N_SMALL; i++) {
     golden_bytes file = read_small(i);
     for (size_t len = 0; len < file.len; len++) {
-      nay_table_filters *t = NULL;
+      nay_sst_filters *t = NULL;
       nay_diag diag = {.what = NULL};
-      assert_status(nay_table_filters_open(file.at, len, NULL, NULL, &diag, &t), NAY_EFORMAT);
-      assert_false(nay_table_filters_recognise(file.at, len));
+      assert_status(nay_sst_filters_open(file.at, len, NULL, NULL, &diag, &t), NAY_EFORMAT);
+      assert_false(nay_sst_filters_recognise(file.at, len));
       assert_non_null(diag.what);
       assert_null(t);
     }
@@ -409,12 +409,12 @@ static void no_memory(void **state) {
     for (long call = 0; call < 40; call++) {
       flaky memory = {.fail_at = call};
       nay_allocator allocator = flaky_allocator(&memory);
-      nay_table_filters *t = NULL;
+      nay_sst_filters *t = NULL;
       nay_diag diag = {.what = NULL};
-      nay_status status = nay_table_filters_open(file.at, file.len, NULL, &allocator, &diag, &t);
+      nay_status status = nay_sst_filters_open(file.at, file.len, NULL, &allocator, &diag, &t);
       if (status != NAY_OK) assert_status(status, NAY_ENOMEM);
       if (status != NAY_OK) assert_non_null(diag.what);
-      nay_table_filters_free(t);
+      nay_sst_filters_free(t);
       assert_int_equal(memory.objects, 0);
     }
     free(file.at);
@@ -423,21 +423,21 @@ static void no_memory(void **state) {
 
 static void null_arguments(void **state) {
   (void)state;
-  nay_table_filters *t = NULL;
-  nay_table_filters_entry f = {.size = sizeof f};
-  assert_status(nay_table_filters_open(NULL, 5, NULL, NULL, NULL, &t), NAY_EINVAL);
-  assert_status(nay_table_filters_open("x", 1, NULL, NULL, NULL, NULL), NAY_EINVAL);
-  assert_status(nay_table_filters_open(NULL, 0, NULL, NULL, NULL, &t), NAY_EFORMAT);
-  assert_status(nay_table_filters_at(NULL, 0, &f), NAY_EINVAL);
-  assert_true(nay_table_filters_may_contain(NULL, "foo", 3));
+  nay_sst_filters *t = NULL;
+  nay_sst_filters_entry f = {.size = sizeof f};
+  assert_status(nay_sst_filters_open(NULL, 5, NULL, NULL, NULL, &t), NAY_EINVAL);
+  assert_status(nay_sst_filters_open("x", 1, NULL, NULL, NULL, NULL), NAY_EINVAL);
+  assert_status(nay_sst_filters_open(NULL, 0, NULL, NULL, NULL, &t), NAY_EFORMAT);
+  assert_status(nay_sst_filters_at(NULL, 0, &f), NAY_EINVAL);
+  assert_true(nay_sst_filters_may_contain(NULL, "foo", 3));
   bool maybe = false;
   explained_probes probes = {NULL, 0, false};
-  assert_status(nay_table_filters_explain(NULL, "foo", 3, explained_probe, &probes, &maybe),
+  assert_status(nay_sst_filters_explain(NULL, "foo", 3, explained_probe, &probes, &maybe),
                 NAY_EINVAL);
   assert_false(maybe);
-  assert_false(nay_table_filters_recognise(NULL, 100));
-  nay_table_filters_free(NULL);
-  assert_string_equal(nay_table_filters_engine_name(NAY_TABLE_ROCKSDB), "RocksDB");
+  assert_false(nay_sst_filters_recognise(NULL, 100));
+  nay_sst_filters_free(NULL);
+  assert_string_equal(nay_sst_filters_engine_name(NAY_SST_ENGINE_ROCKSDB), "RocksDB");
 }
 
 int main(void) {

@@ -83,12 +83,12 @@ static void own_tables(void **state) {
   };
   for (size_t i = 0; i < 5; i++) {
     golden_bytes file = own_table(&options[i], 3000);
-    nay_table_filters *t = open_table(file);
-    nay_table_filters_info info = {.size = sizeof info};
-    nay_table_filters_entry f = {.size = sizeof f};
+    nay_sst_filters *t = open_table(file);
+    nay_sst_filters_info info = {.size = sizeof info};
+    nay_sst_filters_entry f = {.size = sizeof f};
     one_key *keys = sorted_keys("str", 3000);
-    nay_table_filters_describe(t, &info);
-    assert_int_equal(info.engine, i == 4 ? NAY_TABLE_LEVELDB : NAY_TABLE_NAY);
+    nay_sst_filters_stats(t, &info);
+    assert_int_equal(info.engine, i == 4 ? NAY_SST_ENGINE_LEVELDB : NAY_SST_ENGINE_NAY);
     assert_int_equal(info.layout, options[i].filter);
     assert_true(info.understood || i == 3);
     assert_int_equal(maybes_of(t, keys, 3000), 3000);
@@ -97,11 +97,11 @@ static void own_tables(void **state) {
     if (i == 2 || i == 3) assert_string_equal(info.prefix, "nay.fixed.6");
     if (i == 2) {
       assert_int_equal(info.nfilters, 2);
-      assert_ok(nay_table_filters_at(t, 1, &f));
+      assert_ok(nay_sst_filters_at(t, 1, &f));
       assert_true(f.of_prefixes);
     }
     if (i == 3) assert_false(info.whole_keys);
-    nay_table_filters_free(t);
+    nay_sst_filters_free(t);
     free(keys);
     free(file.at);
   }
@@ -115,21 +115,21 @@ static void a_compressed_index(void **state) {
   assert_ok(nay_policy_leveldb(10, &policy));
   nay_sst_write_options how = {
       .size = sizeof how, .filter = NAY_SST_BLOCK_FILTER, .policy = &policy, .codec = &keep};
-  nay_table_filters_options with = {sizeof with, .codecs = codecs, .ncodecs = 1};
+  nay_sst_filters_options with = {sizeof with, .codecs = codecs, .ncodecs = 1};
   golden_bytes file = own_table(&how, 3000);
   one_key *keys = sorted_keys("str", 3000);
   for (int i = 0; i < 2; i++) {
-    nay_table_filters *t;
-    nay_table_filters_info info = {.size = sizeof info};
-    assert_ok(nay_table_filters_open(file.at, file.len, i == 0 ? NULL : &with, NULL, NULL, &t));
-    nay_table_filters_describe(t, &info);
-    assert_int_equal(info.engine, NAY_TABLE_LEVELDB);
+    nay_sst_filters *t;
+    nay_sst_filters_info info = {.size = sizeof info};
+    assert_ok(nay_sst_filters_open(file.at, file.len, i == 0 ? NULL : &with, NULL, NULL, &t));
+    nay_sst_filters_stats(t, &info);
+    assert_int_equal(info.engine, NAY_SST_ENGINE_LEVELDB);
     assert_int_equal(info.index_known, i == 1);
     assert_true(info.nfilters > 5);
     assert_int_equal(maybes_of(t, keys, 3000), 3000);
     unsigned maybes = absent_maybes(t);
     assert_true(i == 0 ? maybes > 100 : maybes < 60);
-    nay_table_filters_free(t);
+    nay_sst_filters_free(t);
   }
   while (kept.n != 0) free(kept.blocks[--kept.n]);
   free(keys);
@@ -143,41 +143,40 @@ static void a_policy_of_the_caller(void **state) {
   assert_ok(nay_policy_leveldb(10, &policy));
   policy.name = "somebody.else";
   const nay_policy *policies[] = {&policy};
-  nay_table_filters_options with = {sizeof with, .policies = policies, .npolicies = 1};
-  static const nay_sst_filter layouts[] = {NAY_SST_BLOCK_FILTER, NAY_SST_FULL_FILTER,
-                                           NAY_SST_PARTITIONED_FILTER};
+  nay_sst_filters_options with = {sizeof with, .policies = policies, .npolicies = 1};
+  static const nay_sst_filter_layout layouts[] = {NAY_SST_BLOCK_FILTER, NAY_SST_FULL_FILTER,
+                                                  NAY_SST_PARTITIONED_FILTER};
   one_key *keys = sorted_keys("str", 1000);
   for (size_t i = 0; i < 6; i++) {
     nay_sst_write_options how = {
         .size = sizeof how, .filter = layouts[i / 2], .policy = &policy, .partition_keys = 100};
     golden_bytes file = own_table(&how, 1000);
-    nay_table_filters *t;
-    nay_table_filters_info info = {.size = sizeof info};
-    assert_ok(nay_table_filters_open(file.at, file.len, i % 2 == 0 ? NULL : &with, NULL, NULL, &t));
-    nay_table_filters_describe(t, &info);
+    nay_sst_filters *t;
+    nay_sst_filters_info info = {.size = sizeof info};
+    assert_ok(nay_sst_filters_open(file.at, file.len, i % 2 == 0 ? NULL : &with, NULL, NULL, &t));
+    nay_sst_filters_stats(t, &info);
     assert_int_equal(info.understood, i % 2 == 1);
     assert_string_equal(info.policy, "somebody.else");
     assert_int_equal(maybes_of(t, keys, 1000), 1000);
     unsigned maybes = absent_maybes(t);
     assert_true(i % 2 == 0 ? maybes == GOLDEN_ABSENT : maybes < 60);
-    nay_table_filters_free(t);
+    nay_sst_filters_free(t);
     free(file.at);
   }
   free(keys);
 }
 
 /* Where the filter block of a LevelDB table is. */
-static nay_handle filter_block_of(const nay_table_filters *t, size_t file_len,
-                                  const uint8_t *file) {
-  nay_table_filters_entry first = {.size = sizeof first};
+static nay_handle filter_block_of(const nay_sst_filters *t, size_t file_len, const uint8_t *file) {
+  nay_sst_filters_entry first = {.size = sizeof first};
   nay_footer footer;
-  assert_ok(nay_table_filters_at(t, 0, &first));
+  assert_ok(nay_sst_filters_at(t, 0, &first));
   assert_ok(nay_sst__footer_load(file, file_len, file_len, NULL, &footer));
   /* the metaindex follows it */
   return (nay_handle){first.offset, footer.metaindex.offset - NAY_BLOCK_TRAILER - first.offset};
 }
 
-/* Whatever the last byte of LevelDB's filter block is, nay_sst and nay_table_filters agree on every
+/* Whatever the last byte of LevelDB's filter block is, nay_sst and nay_sst_filters agree on every
  * key; a shift that no file offset has (lg above 63) is no filter. */
 static void every_lg(void **state) {
   (void)state;
@@ -188,9 +187,9 @@ static void every_lg(void **state) {
   nay_sst_write_options how = {sizeof how, .filter = NAY_SST_BLOCK_FILTER, .policy = &policy};
   nay_sst_read_options read = {sizeof read, .policies = policies, .npolicies = 1};
   golden_bytes file = own_table(&how, N);
-  nay_table_filters *t = open_table(file);
+  nay_sst_filters *t = open_table(file);
   nay_handle block = filter_block_of(t, file.len, file.at);
-  nay_table_filters_free(t);
+  nay_sst_filters_free(t);
   for (unsigned lg = 0; lg < 256; lg++) {
     nay_sst *sst;
     file.at[block.offset + block.size - 1] = (uint8_t)lg;
@@ -206,7 +205,7 @@ static void every_lg(void **state) {
       assert_true(maybe || (lg < 64 && lg != 11));
     }
     nay_sst_free(sst);
-    nay_table_filters_free(t);
+    nay_sst_filters_free(t);
   }
   free(file.at);
 }
@@ -238,9 +237,9 @@ static void names_that_are_no_extractors(void **state) {
     assert_ok(nay_sst_writer_finish(w, NULL));
     nay_sst_writer_free(w);
     golden_bytes file = golden_read(directory_at(&at, "x"));
-    nay_table_filters *t = open_table(file);
-    assert_true(nay_table_filters_may_contain(t, "a\0b,c", 5));
-    nay_table_filters_free(t);
+    nay_sst_filters *t = open_table(file);
+    assert_true(nay_sst_filters_may_contain(t, "a\0b,c", 5));
+    nay_sst_filters_free(t);
     free(file.at);
     directory_remove(&at);
   }

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "nay_explain.h"
+#include "nay_sst.h"
 #include "nay_sst_filters.h"
-#include "nay_sst_foreign.h"
 #include "nay_sst_plan.h"
 #include "nayw.h"
 #include "snappy.h"
@@ -64,12 +64,12 @@ static const nayw_field layout_sst_value[] = {F(NUMBER, size),   F(NUMBER, bytes
                                               F(WORD, sequence), F(BOOL, deleted), {NULL, 0, 0}};
 #undef F
 
-#define F(type, field) NAYW_FIELD(type, nay_sst_version, field)
+#define F(type, field) NAYW_FIELD(type, nay_sst_entry, field)
 static const nayw_field layout_sst_version[] = {F(NUMBER, size),   F(NUMBER, key),   F(NUMBER, len),
                                                 F(WORD, sequence), F(BOOL, deleted), {NULL, 0, 0}};
 #undef F
 
-#define F(type, field) NAYW_FIELD(type, nay_table_filters_info, field)
+#define F(type, field) NAYW_FIELD(type, nay_sst_filters_info, field)
 static const nayw_field layout_filters_info[] = {
     F(NUMBER, size),        F(NUMBER, engine),   F(NUMBER, format_version),
     F(TEXT, checksum),      F(NUMBER, layout),   F(TEXT, policy),
@@ -80,21 +80,21 @@ static const nayw_field layout_filters_info[] = {
     F(TEXT, key),           {NULL, 0, 0}};
 #undef F
 
-#define F(type, field) NAYW_FIELD(type, nay_table_filters_entry, field)
+#define F(type, field) NAYW_FIELD(type, nay_sst_filters_entry, field)
 static const nayw_field layout_filters_entry[] = {
     F(NUMBER, size),         F(NUMBER, bytes),     F(NUMBER, len),    F(COUNT, offset),
     F(BOOL, damaged),        F(BOOL, of_prefixes), F(NUMBER, format), F(NUMBER, last_key),
     F(NUMBER, last_key_len), {NULL, 0, 0}};
 #undef F
 
-#define F(type, field) NAYW_FIELD(type, nay_lsm_params, field)
+#define F(type, field) NAYW_FIELD(type, nay_sst_plan_params, field)
 static const nayw_field layout_lsm_params[] = {
     F(NUMBER, size),         F(COUNT, nkeys),    F(COUNT, ratio),         F(COUNT, nkeys_memtable),
     F(COUNT, nkeys_table),   F(COUNT, nbytes),   F(DOUBLE, bits_per_key), F(DOUBLE, fpr),
     F(NUMBER, nruns_level0), F(NUMBER, merging), F(KIND, kind),           {NULL, 0, 0}};
 #undef F
 
-#define F(type, field) NAYW_FIELD(type, nay_lsm_level, field)
+#define F(type, field) NAYW_FIELD(type, nay_sst_level, field)
 static const nayw_field layout_lsm_level[] = {F(NUMBER, size),        F(NUMBER, level),
                                               F(KIND, kind),          F(COUNT, nkeys),
                                               F(COUNT, nruns),        F(COUNT, nfilters),
@@ -104,7 +104,7 @@ static const nayw_field layout_lsm_level[] = {F(NUMBER, size),        F(NUMBER, 
                                               F(TEXT, why),           {NULL, 0, 0}};
 #undef F
 
-#define F(type, field) NAYW_FIELD(type, nay_lsm_sums, field)
+#define F(type, field) NAYW_FIELD(type, nay_sst_plan_info, field)
 static const nayw_field layout_lsm_sums[] = {F(NUMBER, size),
                                              F(COUNT, nlevels),
                                              F(COUNT, nkeys),
@@ -122,12 +122,12 @@ static const nayw_layout layouts[] = {
     {"sstInfo", sizeof(nay_sst_info), layout_sst_info},
     {"sstCounters", sizeof(nay_sst_counters), layout_sst_counters},
     {"sstValue", sizeof(nay_sst_value), layout_sst_value},
-    {"sstVersion", sizeof(nay_sst_version), layout_sst_version},
-    {"filtersInfo", sizeof(nay_table_filters_info), layout_filters_info},
-    {"filtersEntry", sizeof(nay_table_filters_entry), layout_filters_entry},
-    {"lsmParams", sizeof(nay_lsm_params), layout_lsm_params},
-    {"lsmLevel", sizeof(nay_lsm_level), layout_lsm_level},
-    {"lsmSums", sizeof(nay_lsm_sums), layout_lsm_sums},
+    {"sstVersion", sizeof(nay_sst_entry), layout_sst_version},
+    {"filtersInfo", sizeof(nay_sst_filters_info), layout_filters_info},
+    {"filtersEntry", sizeof(nay_sst_filters_entry), layout_filters_entry},
+    {"lsmParams", sizeof(nay_sst_plan_params), layout_lsm_params},
+    {"lsmLevel", sizeof(nay_sst_level), layout_lsm_level},
+    {"lsmSums", sizeof(nay_sst_plan_info), layout_lsm_sums},
     {NULL, 0, NULL},
 };
 
@@ -148,15 +148,15 @@ int nayw_sst_view(const uint8_t *bytes, size_t len, const char *name, const uint
   return nay_sst_view(bytes, len, &options, NULL, diag, sst);
 }
 
-/* nayw_filters_open: as nay_table_filters_open, or with a name nay_table_filters_open_as. */
+/* nayw_filters_open: as nay_sst_filters_open, or with a name nay_sst_filters_open_as. */
 NAYW_EXPORT(nayw_filters_open)
 int nayw_filters_open(const uint8_t *bytes, size_t len, const char *name, nay_diag *diag,
-                      nay_table_filters **table);
+                      nay_sst_filters **table);
 int nayw_filters_open(const uint8_t *bytes, size_t len, const char *name, nay_diag *diag,
-                      nay_table_filters **table) {
-  nay_table_filters_options options = {.size = sizeof options, .codecs = codecs, .ncodecs = 1};
-  if (name != NULL) return nay_table_filters_open_as(bytes, len, name, &options, NULL, diag, table);
-  return nay_table_filters_open(bytes, len, &options, NULL, diag, table);
+                      nay_sst_filters **table) {
+  nay_sst_filters_options options = {.size = sizeof options, .codecs = codecs, .ncodecs = 1};
+  if (name != NULL) return nay_sst_filters_open_as(bytes, len, name, &options, NULL, diag, table);
+  return nay_sst_filters_open(bytes, len, &options, NULL, diag, table);
 }
 
 /* ---- which filters of a table decide about a key ---- */
@@ -172,7 +172,7 @@ static struct probed_list {
   size_t n, cap;
 } probes; /* of the last nayw_filters_explain */
 
-static nay_status probes_add(void *ctx, const nay_table_explain_step *step) {
+static nay_status probes_add(void *ctx, const nay_sst_filters_step *step) {
   (void)ctx;
   if (probes.n == probes.cap) {
     size_t cap = probes.cap == 0 ? 16 : 2 * probes.cap;
@@ -190,11 +190,11 @@ static nay_status probes_add(void *ctx, const nay_table_explain_step *step) {
 
 /* nayw_filters_explain: 1 maybe, 0 nay, or a status; nayw_filters_probes then has the probes. */
 NAYW_EXPORT(nayw_filters_explain)
-int nayw_filters_explain(const nay_table_filters *table, const uint8_t *key, size_t len);
-int nayw_filters_explain(const nay_table_filters *table, const uint8_t *key, size_t len) {
+int nayw_filters_explain(const nay_sst_filters *table, const uint8_t *key, size_t len);
+int nayw_filters_explain(const nay_sst_filters *table, const uint8_t *key, size_t len) {
   bool maybe = true;
   probes.n = 0;
-  nay_status status = nay_table_filters_explain(table, key, len, probes_add, NULL, &maybe);
+  nay_status status = nay_sst_filters_explain(table, key, len, probes_add, NULL, &maybe);
   return status != NAY_OK ? (int)status : maybe;
 }
 

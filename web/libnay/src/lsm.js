@@ -1,4 +1,4 @@
-import { ENOENT, refuse } from './error.js';
+import { EEND, refuse } from './error.js';
 
 const MERGING = ['leveled', 'tiered', 'lazy-leveled'];
 const ALLOCATIONS = ['uniform', 'monkey'];
@@ -14,8 +14,8 @@ function makePlanLsm(m, structs) {
       for (let i = 0; ; i++) {
         m.u8.fill(0, at, at + nbytes);
         m.u32[at >>> 2] = nbytes;
-        const status = x.nay_lsm_plan_level(plan, allocation, i, at);
-        if (status === ENOENT) return all;
+        const status = x.nay_sst_plan_level(plan, allocation, i, at);
+        if (status === EEND) return all;
         m.check(status);
         all.push(structs.read('lsmLevel', at));
       }
@@ -26,15 +26,15 @@ function makePlanLsm(m, structs) {
     const { merging = 'leveled', ...rest } = params ?? {};
     const number = MERGING.indexOf(merging);
     if (number < 0) refuse(`merging: none of ${MERGING.join(', ')}`);
-    const make = (p) => m.make((diag, out) => x.nay_lsm_plan_new(p, 0, diag, out));
+    const make = (p) => m.make((diag, out) => x.nay_sst_plan_new(p, 0, diag, out));
     const plan = structs.input('lsmParams', { ...rest, merging: number }, make);
     try {
       return Object.fromEntries(ALLOCATIONS.map((name, allocation) => [name, {
         levels: levels(plan, allocation),
-        ...structs.output('lsmSums', (at) => m.check(x.nay_lsm_plan_sums(plan, allocation, at))),
+        ...structs.output('lsmSums', (at) => m.check(x.nay_sst_plan_stats(plan, allocation, at))),
       }]));
     } finally {
-      x.nay_lsm_plan_free(plan);
+      x.nay_sst_plan_free(plan);
     }
   };
 }

@@ -1,7 +1,8 @@
-import { ENOENT, optionsOf, refuse } from './error.js';
+import { EEND, ENOENT, optionsOf, refuse } from './error.js';
 import { typedKey } from './keytype.js';
 import { Handle, OWN, bytesOf, liveOf } from './memory.js';
 
+const NEWEST = (1n << 56n) - 1n; // NAY_SST_NEWEST
 const LAYOUTS = ['none', 'block', 'full', 'partitioned'];
 const KEYS = ['auto', 'plain', 'internal'];
 
@@ -49,7 +50,7 @@ function makeTable(m, structs, keys) {
     }
 
     static layouts() {
-      return texts(m, (i) => x.nay_sst_foreign_name(i));
+      return texts(m, (i) => x.nay_sst_layout_at(i));
     }
 
     get(key) {
@@ -60,10 +61,10 @@ function makeTable(m, structs, keys) {
         m.u32[at >>> 2] = nbytes;
         m.u32[m.diag >>> 2] = 0;
         try {
-          const status = x.nay_sst_get(live(this), keys.at, len, m.diag, at);
-          if (status === ENOENT) return undefined;
-          m.check(status, m.diag);
+          const status = x.nay_sst_get(live(this), keys.at, len, NEWEST, m.diag, at);
           const { bytes, len: nvalue, sequence, deleted } = structs.read('sstValue', at);
+          if (status === ENOENT && !deleted) return undefined;
+          if (status !== ENOENT) m.check(status, m.diag);
           return { value: m.copyOut(bytes, nvalue), sequence, deleted };
         } finally {
           keys.done();
@@ -80,7 +81,7 @@ function makeTable(m, structs, keys) {
     }
 
     info() {
-      const info = structs.output('sstInfo', (at) => m.check(x.nay_sst_describe(live(this), at)));
+      const info = structs.output('sstInfo', (at) => m.check(x.nay_sst_stats(live(this), at)));
       const { smallest, smallestLen, largest, largestLen } = info;
       info.keyType = info.key;
       for (const gone of ['smallestLen', 'largestLen', 'key']) delete info[gone];
@@ -88,7 +89,7 @@ function makeTable(m, structs, keys) {
       info.largest = largest === 0 ? null : m.copyOut(largest, largestLen);
       info.filter = LAYOUTS[info.filter];
       info.keys = KEYS[info.keys];
-      info.caveats = texts(m, (i) => x.nay_sst_foreign_caveat(live(this), i));
+      info.caveats = texts(m, (i) => x.nay_sst_caveat(live(this), i));
       return info;
     }
 
@@ -102,7 +103,7 @@ function makeTable(m, structs, keys) {
       const internal = this.info().keys === 'internal';
       const iter = m.make((diag, out) => x.nay_sst_iter_new(live(this), out));
       try {
-        for (let status = start(iter, this.type, from, prefix); status !== ENOENT; status = x.nay_sst_iter_next(iter)) {
+        for (let status = start(iter, this.type, from, prefix); status !== EEND; status = x.nay_sst_iter_next(iter)) {
           m.check(status, x.nay_sst_iter_diag(iter));
           yield entry(iter, internal);
         }
@@ -121,7 +122,7 @@ function makeTable(m, structs, keys) {
     const key = prefix ?? from;
     if (key === undefined) return x.nay_sst_iter_first(iter);
     const len = keys.put(typeof key === 'string' || prefix === undefined ? typedKey(m, type, key) : key);
-    const status = (prefix === undefined ? x.nay_sst_iter_seek : x.nay_sst_iter_prefix)(iter, keys.at, len);
+    const status = (prefix === undefined ? x.nay_sst_iter_seek : x.nay_sst_iter_seek_prefix)(iter, keys.at, len);
     keys.done();
     return status;
   }
@@ -146,7 +147,7 @@ function makeTableFilters(m, structs, keys) {
   class TableFilters extends Handle {
     constructor(own, ptr, bytes) {
       super(own, m, ptr, (table) => {
-        x.nay_table_filters_free(table);
+        x.nay_sst_filters_free(table);
         m.free(bytes);
       });
       this.type = this.info().keyType ?? 'text';
@@ -156,7 +157,7 @@ function makeTableFilters(m, structs, keys) {
     static recognise(bytes) {
       const from = bytesOf(bytes, 'bytes');
       const at = m.copyIn(from);
-      const found = x.nay_table_filters_recognise(at, from.length);
+      const found = x.nay_sst_filters_recognise(at, from.length);
       m.free(at);
       return found !== 0;
     }
@@ -176,18 +177,18 @@ function makeTableFilters(m, structs, keys) {
 
     has(key) {
       const len = keys.put(typedKey(m, this.type, key));
-      const maybe = x.nay_table_filters_may_contain(live(this), keys.at, len);
+      const maybe = x.nay_sst_filters_may_contain(live(this), keys.at, len);
       keys.done();
       return maybe !== 0;
     }
 
     info() {
-      const info = structs.output('filtersInfo', (at) => m.check(x.nay_table_filters_describe(live(this), at)));
+      const info = structs.output('filtersInfo', (at) => m.check(x.nay_sst_filters_stats(live(this), at)));
       info.keyType = info.key;
       delete info.key;
-      info.engine = m.text(x.nay_table_filters_engine_name(info.engine));
+      info.engine = m.text(x.nay_sst_filters_engine_name(info.engine));
       info.layout = LAYOUTS[info.layout];
-      info.caveats = texts(m, (i) => x.nay_table_filters_caveat(live(this), i));
+      info.caveats = texts(m, (i) => x.nay_sst_filters_caveat(live(this), i));
       return info;
     }
 
@@ -198,8 +199,8 @@ function makeTableFilters(m, structs, keys) {
         const entry = m.with(nbytes, (at) => {
           m.u8.fill(0, at, at + nbytes);
           m.u32[at >>> 2] = nbytes;
-          const status = x.nay_table_filters_at(live(this), i, at);
-          if (status === ENOENT) return null;
+          const status = x.nay_sst_filters_at(live(this), i, at);
+          if (status === EEND) return null;
           m.check(status);
           return structs.read('filtersEntry', at);
         });

@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""Copies filters that other systems' own code wrote, and puts its answers into one text for C.
+
+    make_engine_vectors.py VECTORS OUT
+
+VECTORS has a directory for each system, and a manifest.json in it or beside it. OUT/engines/SYSTEM gets the files, and
+OUT/engines/vectors.txt a row of fields, separated by tabs, for each:
+
+    filter  FILE  LAYOUT  KEYS  N  OP  SIZED_FOR  SIZED_BY  K  BITS  ABSENT_KEYS  FROM  ABSENT
+
+KEYS is a key set of foreign_vectors.h, whose keys 0 .. N-1 were added; OP is "-", or "or" or "and": of the filters of the keys
+0 .. 2N/3 - 1 and N/3 .. N - 1. SIZED_BY is a list of fields of nay_params, name=value,..., or "-" where the filter is only
+read. ABSENT is in hex: bit j is the engine's answer for key FROM + j of ABSENT_KEYS; "-" where it was not asked.
+"""
+import json
+import pathlib
+import shutil
+import sys
+
+HARNESS = 10_000_000
+SPARK_KEYS = {"seq": "i64le", "rnd": "sm64le", "neg": "neg64le", "mul": "mul64le", "u64le": "sm64le"}
+
+
+def harness_absent(keys, vector):
+    return [keys, HARNESS, vector["absent_hex"]]
+
+
+def guava(vectors, source):
+    for v in vectors:
+        probes = (source / v["file"]).read_bytes()[1]  # 31.1 has the rule for k of before 33.4.0
+        k = v["file"].split("_")
+        layout = "guava-mitz32" if k[1] == "mitz32" else "guava"
+        keys = {"str": "str", "u64le": "i64le", "varlen": "varlen"}[v["key_set"]]
+        if "Chars" in v["funnel"]:
+            keys = "str16"
+        bits = bytearray(250)
+        for i in v.get("abs_probe_2000_positives", []):
+            bits[i >> 3] |= 1 << (i & 7)
+        absent = ["abs", 0, bits.hex()] if "abs_probe_2000_positives" in v else ["-", 0, "-"]
+        yield v["file"], [layout, keys, v["n"], "-", v["expected_insertions"], f"fpr={v['fpp']},k={probes}", probes, 0] + absent
+
+
+def dcso(vectors, _):
+    for v in vectors:
+        yield v["file"], ["dcso", v["key_set"], v["n"], "-", v["expected_insertions"], f"fpr={v['fpp']}", 0, 0, "-", 0, "-"]
+
+
+def spark(vectors, _):
+    for v in vectors:
+        p = v["params"]
+        sql = p["put"].startswith("sql")
+        keys = SPARK_KEYS.get(v["keys"], v["keys"])
+        if p["put"] == "sqlint":
+            keys = "i32le"
+        by = f"nbits={p['bits']}" if "bits" in p else f"fpr={p['fp']}"
+        if p.get("seed"):
+            by += f",seed={p['seed']}"
+        yield "spark/" + v["file"], [f"spark-{'sql-' if sql else ''}v{p['version']}", keys, v["n"], p.get("op", "-"),
+                                     p.get("expected", max(1, v["n"])), by, v["k"], v["bits"]] + harness_absent(keys, v)
+
+
+def bits_and_blooms(vectors, _):
+    for v in vectors:
+        p = v["params"]
+        keys = SPARK_KEYS.get(v["keys"], v["keys"])
+        layout = "bits-and-blooms" + ("-json" if p["form"] == "json" else "") + ("-le" if p["order"] == "le" else "")
+        by = f"nbits={p['m']},k={p['k']}" if "m" in p else f"fpr={p['fp']}"
+        if p.get("m") == 0:
+            by = "-"
+        yield "bitsandblooms/" + v["file"], [layout, keys, v["n"], p.get("op", "-"), p.get("sized", v["n"]), by, v["k"],
+                                             v["m"]] + harness_absent(keys, v)
+
+
+SYSTEMS = {"guava": guava, "dcso": dcso, "spark": spark}
+
+
+def main():
+    if len(sys.argv) != 3:
+        print(__doc__, file=sys.stderr)
+        return 2
+    source, out = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]) / "engines"
+    common = json.loads((source / "manifest.json").read_text())["vectors"]
+    lines = ["# see make_engine_vectors.py for the fields\n"]
+    for system, rows in SYSTEMS.items():
+        own = source / system / "manifest.json"
+        vectors = json.loads(own.read_text())["vectors"] if own.exists() else [v for v in common if v["engine"] == system]
+        assert not any(v.get("present_denied") for v in vectors)
+        for name, fields in rows(vectors, source):
+            (out / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source / name, out / name)
+            lines.append("\t".join(map(str, ["filter", name] + fields)) + "\n")
+    (out / "vectors.txt").write_text("".join(lines))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,293 @@
+/*
+ * test_engine_filters.c - filters that other systems' own code wrote (tests/golden/engines): the
+ * answers of their readers, their bytes when a filter is read, copied and built again from its
+ * keys, and bytes that lie.
+ *
+ *     test_engine_filters [DIRECTORY]     another set of vectors, as make_engine_vectors.py writes
+ * it
+ */
+#include "golden/foreign_vectors.h"
+
+static const char *vectors = TEST_GOLDEN;
+
+typedef struct vector {
+  const char *file, *op;
+  const nay_format *format;
+  golden_key make, make_absent;
+  uint64_t n, first, end, absent_from; /* the members are first .. end - 1 */
+  nay_params params;                   /* no size: it is only read */
+  uint64_t k, nbits;                   /* 0: not stated */
+  const char *absent;
+  golden_bytes bytes;
+} vector;
+
+static void read_params(char *text, nay_params *p) {
+  for (char *field = strtok(text, ","); field != NULL; field = strtok(NULL, ",")) {
+    char *value = strchr(field, '=') + 1;
+    if (strncmp(field, "fpr=", 4) == 0) p->fpr = strtod(value, NULL);
+    if (strncmp(field, "nbits=", 6) == 0) p->nbits = strtoull(value, NULL, 10);
+    if (strncmp(field, "k=", 2) == 0) p->k = (uint32_t)strtoul(value, NULL, 10);
+    if (strncmp(field, "seed=", 5) == 0) p->seed = strtoull(value, NULL, 10); /* a - wraps */
+  }
+}
+
+static vector read_vector(const foreign_row *row) {
+  char path[512];
+  assert_int_equal(row->nfields, 13);
+  snprintf(path, sizeof path, "%s/engines/%s", vectors, row->field[1]);
+  vector v = {.file = row->field[1],
+              .op = row->field[5],
+              .format = nay_format_find(row->field[2]),
+              .make = foreign_engine_keys(row->field[3]),
+              .n = foreign_number(row, 4),
+              .k = foreign_number(row, 8),
+              .nbits = foreign_number(row, 9),
+              .absent = strcmp(row->field[12], "-") != 0 ? row->field[12] : NULL,
+              .absent_from = foreign_number(row, 11),
+              .params = {.size = sizeof(nay_params), .nkeys = foreign_number(row, 6)},
+              .bytes = golden_read(path)};
+  if (v.format == NULL) fail_msg("%s: no layout %s", v.file, row->field[2]);
+  if (v.absent != NULL) v.make_absent = foreign_engine_keys(row->field[10]);
+  v.end = v.n;
+  if (strcmp(v.op, "and") == 0) {
+    v.first = v.n / 3;
+    v.end = 2 * v.n / 3;
+  }
+  if (strcmp(row->field[7], "-") != 0) read_params(row->field[7], &v.params);
+  return v;
+}
+
+static void check_answers(const vector *v, const nay_filter *f) {
+  uint8_t key[GOLDEN_KEY_MAX];
+  for (uint64_t i = v->first; i < v->end; i++) {
+    if (!nay_filter_may_contain(f, key, v->make(i, key))) {
+      fail_msg("%s: member %u is missing", v->file, (unsigned)i);
+    }
+  }
+  for (uint64_t i = 0; v->absent != NULL && i < FOREIGN_ABSENT; i++) {
+    bool maybe = nay_filter_may_contain(f, key, v->make_absent(v->absent_from + i, key));
+    if (maybe != foreign_bit(v->absent, i)) fail_msg("%s: absent key %u", v->file, (unsigned)i);
+  }
+}
+
+static nay_filter *of_keys(const vector *v, uint64_t first, uint64_t end) {
+  uint8_t key[GOLDEN_KEY_MAX];
+  nay_filter *f;
+  nay_diag diag = {.what = NULL};
+  nay_status status = nay_format_new(v->format, &v->params, NULL, &diag, &f);
+  if (status != NAY_OK) fail_msg("%s: %s", v->file, diag.what);
+  for (uint64_t i = first; i < end; i++) {
+    assert_ok(nay_filter_add(f, key, v->make(i, key), NULL));
+  }
+  return f;
+}
+
+static void check_bytes(const vector *v, nay_filter *f, const char *what) {
+  golden_bytes got = golden_encode(f);
+  size_t at = 0;
+  while (at < got.len && at < v->bytes.len && got.at[at] == v->bytes.at[at]) at++;
+  if (got.len != v->bytes.len || at != got.len) {
+    fail_msg("%s, %s: %u bytes instead of %u, different from byte %u on", v->file, what,
+             (unsigned)got.len, (unsigned)v->bytes.len, (unsigned)at);
+  }
+  free(got.at);
+  nay_filter_free(f);
+}
+
+static void check_rebuilt(const vector *v) {
+  if (strcmp(v->op, "-") != 0) { /* two filters, united or intersected */
+    nay_filter *a = of_keys(v, 0, 2 * v->n / 3), *b = of_keys(v, v->n / 3, v->n);
+    bool is_or = strcmp(v->op, "or") == 0;
+    assert_ok(is_or ? nay_filter_merge(a, b, 1, NULL) : nay_filter_intersect(a, b, NULL));
+    nay_filter_free(b);
+    check_bytes(v, a, "united or intersected");
+    return;
+  }
+  check_bytes(v, of_keys(v, 0, v->n), "added");
+  uint8_t key[GOLDEN_KEY_MAX];
+  nay_builder *b;
+  nay_filter *f;
+  assert_ok(nay_format_builder_new(v->format, &v->params, NULL, NULL, &b));
+  for (uint64_t i = 0; i < v->n; i++) assert_ok(nay_builder_add(b, key, v->make(i, key)));
+  assert_ok(nay_builder_finish(b, NULL, &f));
+  nay_builder_free(b);
+  check_bytes(v, f, "built");
+}
+
+static void check_vector(const vector *v) {
+  nay_filter *f, *copy;
+  nay_view view = {.size = sizeof view};
+  nay_stats stats = {.size = sizeof stats};
+  nay_diag diag = {.what = NULL};
+  nay_status status = nay_format_decode(v->format, v->bytes.at, v->bytes.len, 0, NULL, &diag, &f);
+  if (status != NAY_OK) fail_msg("%s: %s", v->file, diag.what);
+  assert_ptr_equal(nay_filter_format(f), v->format);
+  assert_ok(nay_filter_stats(f, &stats));
+  if (v->nbits != 0) assert_int_equal(stats.nbits, v->nbits);
+  if (v->k != 0) assert_int_equal(stats.k, v->k);
+  check_answers(v, f);
+  status = nay_format_view(v->format, v->bytes.at, v->bytes.len, 0, NULL, &view);
+  if (status != NAY_ENOTSUP) assert_ok(status);
+  if (status == NAY_OK) check_answers(v, nay_view_filter(&view));
+  assert_ok(nay_filter_copy(f, NULL, NULL, &copy));
+  check_answers(v, copy);
+  check_bytes(v, copy, "copied");
+  check_bytes(v, f, "read");
+  if (v->params.fpr != 0 || v->params.nbits != 0) check_rebuilt(v);
+}
+
+/* Every vector whose layout starts so. */
+static void each_vector(const char *prefix, void (*check)(const vector *), unsigned least) {
+  char path[512];
+  snprintf(path, sizeof path, "%s/engines/vectors.txt", vectors);
+  golden_bytes text = golden_read(path);
+  char *rest = (char *)text.at;
+  unsigned n = 0;
+  for (foreign_row row; foreign_next(&rest, "filter", &row);) {
+    if (strncmp(row.field[2], prefix, strlen(prefix)) != 0) continue;
+    vector v = read_vector(&row);
+    check(&v);
+    free(v.bytes.at);
+    n++;
+  }
+  free(text.at);
+  print_message("# %s: %u filters\n", prefix, n);
+  assert_true(n >= least);
+}
+
+static void every_vector(void **state) { each_vector(*state, check_vector, 6); }
+
+/* Cut anywhere, a filter is refused, or reads as one of fewer bytes that nobody can tell. */
+static void check_cut(const vector *v) {
+  size_t step = v->bytes.len / 97 + 1;
+  for (size_t len = 0; len < v->bytes.len; len += step) {
+    uint8_t *cut = malloc(len + 1);
+    nay_filter *f = NULL;
+    assert_non_null(cut);
+    memcpy(cut + 1, v->bytes.at, len); /* not aligned, and ends where the memory does */
+    nay_status status = nay_format_decode(v->format, cut + 1, len, 0, NULL, NULL, &f);
+    if (status == NAY_OK) fail_msg("%s: the first %u bytes are a filter", v->file, (unsigned)len);
+    assert_null(f);
+    free(cut);
+  }
+}
+
+static void cut_files_are_refused(void **state) { each_vector(*state, check_cut, 6); }
+
+static void assert_refused(const char *name, const char *hex, const char *what) {
+  uint8_t bytes[512];
+  size_t len = golden_from_hex(hex, strlen(hex), bytes);
+  nay_diag diag = {.what = NULL};
+  nay_filter *f = NULL;
+  nay_view view = {.size = sizeof view};
+  const nay_format *format = nay_format_find(name);
+  assert_status(nay_format_decode(format, bytes, len, 0, NULL, &diag, &f), NAY_ECORRUPT);
+  assert_null(f);
+  if (diag.what == NULL || strcmp(diag.what, what) != 0) fail_msg("%s: %s", hex, diag.what);
+  assert_true(nay_format_view(format, bytes, len, 0, NULL, &view) != NAY_OK);
+}
+
+static void headers_that_lie(void **state) {
+  (void)state;
+  assert_refused("guava", "01057fffffff",
+                 "the number of words does not fit the length"); /* 17 GB */
+  assert_refused("guava", "0105ffffffff0000000000000000",
+                 "the number of words does not fit the length");
+  assert_refused("guava", "0105000000000000000000000000",
+                 "the number of words does not fit the length");
+  assert_refused("guava", "0205000000010000000000000000", "the strategy is neither 0 nor 1");
+  assert_refused("guava", "0100000000010000000000000000", "k is 0");
+  assert_refused("spark-v1", "00000003000000050000000100000000000000000000",
+                 "the version is neither 1 nor 2");
+  assert_refused("spark-v1", "0000000100000000000000010000000000000000",
+                 "k is not between 1 and 4096");
+  assert_refused("spark-v2", "000000010000000580000000",
+                 "the number of words does not fit the length");
+  assert_refused("spark-v2", "0000000200000005000000007fffffff0000000000000000",
+                 "the number of words does not fit the length");
+  assert_refused("spark-v2", "000000020000000500000000", "shorter than the header");
+}
+
+/* What a filter has in its file beside keys. */
+static void dcso_keeps_header_and_data(void **state) {
+  (void)state;
+  const nay_format *format = nay_format_find("dcso");
+  nay_params p = {sizeof p, .nkeys = 100, .fpr = 0.01};
+  nay_filter *f, *g;
+  bool is_new;
+  assert_ok(nay_format_new(format, &p, NULL, NULL, &f));
+  assert_ok(nay_filter_set_meta(f, "origin: here", 12));
+  assert_ok(nay_filter_add(f, "a", 1, &is_new));
+  assert_ok(nay_filter_add(f, "b", 1, NULL));
+  assert_ok(nay_filter_add(f, "b", 1, &is_new));
+  assert_false(is_new);
+  golden_bytes bytes = golden_encode(f);
+  assert_int_equal(bytes.at[40], 2); /* adds that set a bit */
+  assert_memory_equal(bytes.at + bytes.len - 12, "origin: here", 12);
+  assert_ok(nay_format_decode(format, bytes.at, bytes.len, 0, NULL, NULL, &g));
+  size_t len;
+  assert_memory_equal(nay_filter_meta(g, &len), "origin: here", 12);
+  assert_int_equal(len, 12);
+  nay_stats s = {.size = sizeof s};
+  assert_ok(nay_filter_stats(g, &s));
+  assert_int_equal(s.nkeys, 100);
+  assert_ok(nay_filter_merge(g, f, 1, NULL)); /* as the engine's Join: 2 + 2 */
+  golden_bytes merged = golden_encode(g);
+  assert_int_equal(merged.at[40], 4);
+  assert_ok(nay_filter_clear(g));
+  free(merged.at);
+  merged = golden_encode(g);
+  assert_int_equal(merged.at[40], 0);
+  assert_memory_equal(merged.at, bytes.at, 40);
+  free(merged.at);
+  free(bytes.at);
+  nay_filter_free(f);
+  nay_filter_free(g);
+}
+
+/* A seed that Spark cannot have. */
+static void spark_seeds(void **state) {
+  (void)state;
+  nay_filter *f;
+  nay_params p = {sizeof p, .nkeys = 10, .fpr = 0.01, .seed = UINT64_C(1) << 31};
+  assert_status(nay_format_new(nay_format_find("spark-v2"), &p, NULL, NULL, &f), NAY_EINVAL);
+  p.seed = 1;
+  assert_status(nay_format_new(nay_format_find("spark-v1"), &p, NULL, NULL, &f), NAY_EINVAL);
+  nay_filter *g;
+  assert_ok(nay_format_new(nay_format_find("spark-v2"), &p, NULL, NULL, &f));
+  p.seed = 2;
+  assert_ok(nay_format_new(nay_format_find("spark-v2"), &p, NULL, NULL, &g));
+  assert_status(nay_filter_merge(f, g, 1, NULL), NAY_EMISMATCH); /* their hashes differ */
+  nay_filter_free(f);
+  nay_filter_free(g);
+}
+
+/* Guava's two rules for k: before 33.4.0 it came from the size, which -k gives. */
+static void guava_rules_for_k(void **state) {
+  (void)state;
+  nay_params p = {sizeof p, .nkeys = 1, .fpr = 0.03};
+  nay_plan plan = {.size = sizeof plan};
+  assert_ok(nay_format_plan(nay_format_find("guava"), &p, NULL, &plan));
+  assert_int_equal(plan.k, 5);
+  p.k = 7;
+  assert_ok(nay_format_plan(nay_format_find("guava-mitz32"), &p, NULL, &plan));
+  assert_int_equal(plan.k, 7);
+  assert_int_equal(plan.nbits, 64);
+}
+
+int main(int argc, char **argv) {
+  if (argc > 1) vectors = argv[1];
+  const test_case tests[] = {
+      TEST_WITH("every_vector guava", every_vector, "guava"),
+      TEST_WITH("every_vector spark", every_vector, "spark"),
+      TEST_WITH("every_vector dcso", every_vector, "dcso"),
+      TEST_WITH("cut_files_are_refused guava", cut_files_are_refused, "guava"),
+      TEST_WITH("cut_files_are_refused spark", cut_files_are_refused, "spark"),
+      TEST_WITH("cut_files_are_refused dcso", cut_files_are_refused, "dcso"),
+      TEST(headers_that_lie),
+      TEST(dcso_keeps_header_and_data),
+      TEST(spark_seeds),
+      TEST(guava_rules_for_k),
+  };
+  return run_all(tests);
+}
