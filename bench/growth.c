@@ -147,10 +147,11 @@ static void growth_count(growth_subject *s) {
 }
 
 static void growth_print(const growth_subject *s, const growth_subject *blocked, size_t n) {
-  printf("%-12s %10zu %6.1f %7.3f%% %3u | %6.1f %5.1fx | %6.1f %5.1fx | %6.1f %5.1fx | %6.1f %6.1f\n",
-         s->name, n, (double)s->stats.nbits / (double)n, 100 * s->stats.fpr_now, s->nlines, s->add,
-         s->add / blocked->add, s->one, s->one / blocked->one, s->batch, s->batch / blocked->batch,
-         s->alone, s->ahead);
+  printf(
+      "%-12s %10zu %6.1f %7.3f%% %3u | %6.1f %5.1fx | %6.1f %5.1fx | %6.1f %5.1fx | %6.1f %6.1f\n",
+      s->name, n, (double)s->stats.nbits / (double)n, 100 * s->stats.fpr_now, s->nlines, s->add,
+      s->add / blocked->add, s->one, s->one / blocked->one, s->batch, s->batch / blocked->batch,
+      s->alone, s->ahead);
 }
 
 static void growth_size(size_t n) {
@@ -201,8 +202,9 @@ static void growth_size(size_t n) {
 
 int main(int argc, char **argv) {
   static const size_t defaults[] = {10000, 1000000, 10000000};
-  puts("                   keys   bits      FPR lines |    add         |    one         |"
-       "  batch         |  alone  ahead");
+  puts(
+      "                   keys   bits      FPR lines |    add         |    one         |"
+      "  batch         |  alone  ahead");
   for (int i = 1; i < argc; i++) {
     double n = strtod(argv[i], NULL);
     if (!(n >= 1 && n <= 1e9)) growth_die("usage: nay-bench-growth [KEYS...]");

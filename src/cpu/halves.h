@@ -62,8 +62,9 @@ NAY_INLINE uint64_t nay__row_word(const uint8_t *at) {
 
 NAY_INLINE nay_halves nay__halves_of(uint8_t *payload, const uint8_t *row) {
   uint64_t k_and_nhalves = nay__row_word(row + NAY_ROW_K);
-  return (nay_halves){payload + nay__row_word(row + NAY_ROW_AT), nay__row_word(row + NAY_ROW_NBLOCKS),
-                      (uint32_t)k_and_nhalves, (uint32_t)(k_and_nhalves >> 32)};
+  return (nay_halves){payload + nay__row_word(row + NAY_ROW_AT),
+                      nay__row_word(row + NAY_ROW_NBLOCKS), (uint32_t)k_and_nhalves,
+                      (uint32_t)(k_and_nhalves >> 32)};
 }
 
 NAY_INLINE unsigned nay__levels_count(const uint8_t *payload) {

@@ -32,8 +32,8 @@ SCALABLE_TARGET NAY_INLINE scalable_avx2_pattern scalable_avx2_make(uint64_t has
         _mm256_loadu_si256((const __m256i *)(const void *)(scalable_avx2_powers + 8 * i));
     __m256i probe = _mm256_mullo_epi32(_mm256_set1_epi32((int32_t)hash), powers);
     p.word[i] = _mm256_srli_epi32(probe, NAY_HALF_WORD32_SHIFT);
-    __m256i bit = _mm256_and_si256(_mm256_srli_epi32(probe, NAY_HALF_BIT_SHIFT),
-                                   _mm256_set1_epi32(31));
+    __m256i bit =
+        _mm256_and_si256(_mm256_srli_epi32(probe, NAY_HALF_BIT_SHIFT), _mm256_set1_epi32(31));
     p.bit[i] = _mm256_sllv_epi32(_mm256_set1_epi32(1), bit);
   }
   return p;
@@ -62,8 +62,8 @@ SCALABLE_TARGET NAY_INLINE unsigned scalable_avx2_has(const uint8_t *payload, co
   uint32_t k = (uint32_t)shape, nhalves = (uint32_t)(shape >> 32);
   if (NAY_UNLIKELY(k > 16)) return nay__row_has(payload, row, hash);
   uint64_t block = nay__reduce(hash, nay__row_word(row + NAY_ROW_NBLOCKS));
-  const uint8_t *at = payload + nay__row_word(row + NAY_ROW_AT) +
-                      (block << (NAY_HALF_BYTES_LOG + nhalves - 1));
+  const uint8_t *at =
+      payload + nay__row_word(row + NAY_ROW_AT) + (block << (NAY_HALF_BYTES_LOG + nhalves - 1));
   __m256i left = _mm256_loadu_si256((const __m256i *)(const void *)at);
   __m256i right =
       _mm256_loadu_si256((const __m256i *)(const void *)(at + (nhalves - 1) * NAY_HALF_BYTES));

@@ -33,14 +33,12 @@ typedef struct scalable_avx512_pattern {
 
 SCALABLE_TARGET NAY_INLINE scalable_avx512_pattern scalable_avx512_make(uint64_t hash) {
   static const uint32_t powers[16] = {NAY_G32_POWS_0_TO_15};
-  static const uint16_t upper[32] = {1,  3,  5,  7,  9,  11, 13, 15, 17, 19, 21,
-                                     23, 25, 27, 29, 31, 1,  3,  5,  7,  9,  11,
-                                     13, 15, 17, 19, 21, 23, 25, 27, 29, 31};
+  static const uint16_t upper[32] = {1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31,
+                                     1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31};
   static const uint16_t right[32] = {0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,
                                      0,  0,  0,  0,  0,  16, 16, 16, 16, 16, 16,
                                      16, 16, 16, 16, 16, 16, 16, 16, 16, 16};
-  __m512i probe =
-      _mm512_mullo_epi32(_mm512_set1_epi32((int32_t)hash), _mm512_loadu_si512(powers));
+  __m512i probe = _mm512_mullo_epi32(_mm512_set1_epi32((int32_t)hash), _mm512_loadu_si512(powers));
   __m512i top = _mm512_permutexvar_epi16(_mm512_loadu_si512(upper), probe);
   __m512i at = _mm512_and_si512(_mm512_srli_epi16(top, 8), _mm512_set1_epi16(15));
   return (scalable_avx512_pattern){
@@ -77,8 +75,8 @@ SCALABLE_TARGET static bool scalable_avx512_test_few(const nay_bits *b, uint64_t
   uint64_t shape = nay__row_word(row + NAY_ROW_K);
   uint64_t block = nay__reduce(hash, nay__row_word(row + NAY_ROW_NBLOCKS));
   const uint8_t *level = payload + nay__row_word(row + NAY_ROW_AT);
-  __m512i line = shape >> 32 == 2 ? scalable_avx512_line(level, block)
-                                  : scalable_avx512_twice(level, block);
+  __m512i line =
+      shape >> 32 == 2 ? scalable_avx512_line(level, block) : scalable_avx512_twice(level, block);
   uint32_t all = SCALABLE_CARRY + scalable_avx512_missing(line, (uint32_t)shape, &bits);
   while (row != first) {
     row -= NAY_LEVELS_ROW;
@@ -98,8 +96,8 @@ SCALABLE_TARGET NAY_INLINE unsigned scalable_avx512_has(const uint8_t *payload, 
   if (k > SCALABLE_FEW_K) return nay__row_has(payload, row, hash);
   uint64_t block = nay__reduce(hash, nay__row_word(row + NAY_ROW_NBLOCKS));
   const uint8_t *level = payload + nay__row_word(row + NAY_ROW_AT);
-  __m512i line = shape >> 32 == 2 ? scalable_avx512_line(level, block)
-                                  : scalable_avx512_twice(level, block);
+  __m512i line =
+      shape >> 32 == 2 ? scalable_avx512_line(level, block) : scalable_avx512_twice(level, block);
   return ~(SCALABLE_CARRY + scalable_avx512_missing(line, k, pattern)) & SCALABLE_TOP;
 }
 
@@ -146,12 +144,12 @@ SCALABLE_TARGET NAY_INLINE uint64_t scalable_avx512_found(const scalable_avx512_
   uint64_t found = 0;
   for (unsigned i = 0; i < 64; i += 16) {
     __m512i missing = _mm512_load_si512(batch->missing + i);
-    found |= (uint64_t)_cvtmask16_u32(_mm512_cmpneq_epi32_mask(
-                 _mm512_and_si512(
-                     _mm512_add_epi32(missing, _mm512_set1_epi32((int32_t)SCALABLE_CARRY)),
-                     _mm512_set1_epi32((int32_t)SCALABLE_TOP)),
-                 _mm512_set1_epi32((int32_t)SCALABLE_TOP)))
-             << i;
+    found |=
+        (uint64_t)_cvtmask16_u32(_mm512_cmpneq_epi32_mask(
+            _mm512_and_si512(_mm512_add_epi32(missing, _mm512_set1_epi32((int32_t)SCALABLE_CARRY)),
+                             _mm512_set1_epi32((int32_t)SCALABLE_TOP)),
+            _mm512_set1_epi32((int32_t)SCALABLE_TOP)))
+        << i;
   }
   return found;
 }

@@ -333,8 +333,7 @@ static nay_status scalable_open_level(nay_filter *f) {
   memcpy(fresh.at, old, (size_t)from);
   memcpy(fresh.at + to, old + from, (size_t)kept);
   nay__store32le(fresh.at + NAY_LEVELS_AT_NLEVELS, nlevels + 1);
-  nay__store64le(fresh.at + NAY_LEVELS_AT_NGROWN,
-                 nay__load64le(old + NAY_LEVELS_AT_NGROWN) + 1);
+  nay__store64le(fresh.at + NAY_LEVELS_AT_NGROWN, nay__load64le(old + NAY_LEVELS_AT_NGROWN) + 1);
   scalable_put_row(nay__levels_row(fresh.at, nlevels), 0, &level);
   scalable_place_rows(fresh.at, nlevels + 1);
   scalable_take(f, &fresh, (size_t)nbytes);
@@ -345,7 +344,8 @@ static nay_status scalable_open_level(nay_filter *f) {
 static nay_status scalable_grow(nay_filter *f) {
   const uint8_t *row = scalable_last_row(f);
   if (nay__load32le(f->bits.bytes + NAY_LEVELS_AT_FINISHED) != 0) return NAY_EFULL;
-  bool second = nay__load32le(row + NAY_ROW_NHALVES) == 1 && nay__load32le(row + NAY_ROW_CLOSED) == 0;
+  bool second =
+      nay__load32le(row + NAY_ROW_NHALVES) == 1 && nay__load32le(row + NAY_ROW_CLOSED) == 0;
   return second ? scalable_open_second(f) : scalable_open_level(f);
 }
 
@@ -463,7 +463,8 @@ static nay_census scalable_measure_half(const nay_halves *level, unsigned half, 
     c.nbits_set += x * histogram[x];
     nay_estimate keys = nay__estimate_keys(NAY_HALF_BITS, level->k, x);
     nay__estimate_add(&c.keys, &keys, histogram[x]);
-    c.fpr += (double)histogram[x] / (double)nblocks * nay__ipow((double)x / NAY_HALF_BITS, level->k);
+    c.fpr +=
+        (double)histogram[x] / (double)nblocks * nay__ipow((double)x / NAY_HALF_BITS, level->k);
   }
   return c;
 }

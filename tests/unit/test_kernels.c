@@ -505,12 +505,15 @@ static void a_payload_of_levels(unsigned nlevels, unsigned most_k, uint64_t seed
     nay__store64le(row + NAY_ROW_NBLOCKS, nblocks);
     nay__store32le(row + NAY_ROW_K, k);
     nay__store32le(row + NAY_ROW_NHALVES, nhalves);
-    uint64_t end = at + nay__round_up(nblocks * nhalves * NAY_HALF_BYTES, 64);
-    for (; at < end; at++) {
-      uint64_t x = nay_hash_mix(seed ^ at << 20), y = nay_hash_mix(~seed ^ at << 20);
-      /* so many bits that about as many keys are a maybe as are not */
-      levels_payload[at] = (uint8_t)(k > 6 ? x | x >> 8 | x >> 16 | x >> 24 | y : x | x >> 8);
+    /* about half of the keys are to be a maybe: p^k = 1 / 2 nlevels, p = 1 - ln(2 nlevels) / k */
+    uint64_t clear = 700 * (nay__log2_64(nlevels) + 1) / k, end;
+    if (clear > 700) clear = 700;
+    end = at + nay__round_up(nblocks * nhalves * NAY_HALF_BYTES, 64);
+    for (uint64_t bit = at * 8; bit < end * 8; bit++) {
+      bool set = nay_hash_mix(seed ^ bit << 8) % 1000 >= clear;
+      levels_payload[bit / 8] |= (uint8_t)(set << bit % 8);
     }
+    at = end;
   }
   assert_true(at <= LEVELS_NBYTES);
 }
