@@ -74,12 +74,14 @@ typedef struct nay_blocked_add_kernels {
 
 /* ---- scalable: all levels of a payload (halves.h) ---- */
 
+struct nay_halves;
 typedef struct nay_scalable_kernels {
   /* For the levels that the payload has: chosen again when it grows. No branch of a test depends on
    * a bit before the lines of eight levels are loaded. */
   nay_bits_probe (*choose_test)(const nay_bits *);
   uint64_t (*test64)(const nay_bits *, const uint64_t *hashes, unsigned n, const uint64_t *next);
-  unsigned (*set)(uint8_t *block, uint64_t hash, uint32_t k); /* returns how many were clear */
+  /* nay__halves_set */
+  unsigned (*set)(const struct nay_halves *, uint8_t *block, uint64_t hash);
 } nay_scalable_kernels;
 
 /* nay__scalable_prefetch64: the lines of a later batch in levels that are not in the cache. */

@@ -60,7 +60,7 @@ SCALABLE_TARGET NAY_INLINE unsigned scalable_avx2_has(const uint8_t *payload, co
                                                       const scalable_avx2_pattern *pattern) {
   uint64_t shape = nay__row_word(row + NAY_ROW_K);
   uint32_t k = (uint32_t)shape, nhalves = (uint32_t)(shape >> 32);
-  if (NAY_UNLIKELY(k > 16)) return nay__row_has(payload, row, hash);
+  if (NAY_UNLIKELY(k > 16 || nay__row_is_wide(row))) return nay__row_has(payload, row, hash);
   uint64_t block = nay__reduce(hash, nay__row_word(row + NAY_ROW_NBLOCKS));
   const uint8_t *at =
       payload + nay__row_word(row + NAY_ROW_AT) + (block << (NAY_HALF_BYTES_LOG + nhalves - 1));
@@ -75,11 +75,13 @@ SCALABLE_TARGET NAY_INLINE unsigned scalable_avx2_has(const uint8_t *payload, co
 
 /* The position p of a probe, minus 0, 64, 128, 192, is a shift count for the four words: a shift by
  * 64 or more, which a negative count is, gives 0. */
-SCALABLE_TARGET static unsigned scalable_avx2_set(uint8_t *block, uint64_t hash, uint32_t k) {
+SCALABLE_TARGET static unsigned scalable_avx2_set(const nay_halves *level, uint8_t *block,
+                                                  uint64_t hash) {
+  if (level->block_log != NAY_HALF_BYTES_LOG) return nay__halves_set(level, block, hash);
   const __m256i base = _mm256_setr_epi64x(0, 64, 128, 192), one = _mm256_set1_epi64x(1);
   __m256i bits = _mm256_setzero_si256();
   uint32_t h = (uint32_t)hash;
-  for (uint32_t i = 0; i < k; i++, h *= NAY_G32) {
+  for (uint32_t i = 0; i < level->k; i++, h *= NAY_G32) {
     __m256i at = _mm256_set1_epi64x((int64_t)(h >> NAY_HALF_BIT_SHIFT));
     bits = _mm256_or_si256(bits, _mm256_sllv_epi64(one, _mm256_sub_epi64(at, base)));
   }

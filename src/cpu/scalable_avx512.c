@@ -88,12 +88,42 @@ SCALABLE_TARGET static bool scalable_avx512_test_few(const nay_bits *b, uint64_t
   return (~all & SCALABLE_TOP) != 0;
 }
 
+/* More than 15 probes, and blocks of 512 bits: sixteen probes at a time, 32-bit words. */
+SCALABLE_TARGET static NAY_NOINLINE unsigned scalable_avx512_has_any(const uint8_t *payload,
+                                                                     const uint8_t *row,
+                                                                     uint64_t hash) {
+  static const uint32_t powers[16] = {NAY_G32_POWS_0_TO_15};
+  const nay_halves level = nay__halves_of((uint8_t *)(uintptr_t)payload, row);
+  const uint8_t *at = nay__halves_line(&level, hash);
+  const uint8_t *other = at + (level.nhalves - 1) * nay__halves_block_bytes(&level);
+  bool wide = level.block_log != NAY_HALF_BYTES_LOG;
+  __m512i left = wide ? _mm512_loadu_si512(at) : scalable_avx512_twice(at, 0);
+  __m512i right = wide ? _mm512_loadu_si512(other) : scalable_avx512_twice(other, 0);
+  __m128i bit_shift = _mm_cvtsi32_si128((int)(29 - level.block_log));
+  __m128i word_shift = _mm_cvtsi32_si128((int)(34 - level.block_log));
+  unsigned missing_left = 0, missing_right = 0;
+  uint32_t h = (uint32_t)hash;
+  for (uint32_t k = level.k;; k -= 16, h *= NAY_G32_POW_16) {
+    __m512i probe = _mm512_mullo_epi32(_mm512_set1_epi32((int32_t)h), _mm512_loadu_si512(powers));
+    __m512i word = _mm512_srl_epi32(probe, word_shift);
+    __m512i bit = _mm512_rolv_epi32(_mm512_set1_epi32(1), _mm512_srl_epi32(probe, bit_shift));
+    __mmask16 lanes = k < 16 ? (__mmask16)((1u << k) - 1) : (__mmask16)0xffff;
+    missing_left |=
+        (unsigned)_mm512_mask_testn_epi32_mask(lanes, _mm512_permutexvar_epi32(word, left), bit);
+    missing_right |=
+        (unsigned)_mm512_mask_testn_epi32_mask(lanes, _mm512_permutexvar_epi32(word, right), bit);
+    if (k <= 16) return missing_left == 0 || missing_right == 0;
+  }
+}
+
 SCALABLE_TARGET NAY_INLINE unsigned scalable_avx512_has(const uint8_t *payload, const uint8_t *row,
                                                         uint64_t hash,
                                                         const scalable_avx512_pattern *pattern) {
   uint64_t shape = nay__row_word(row + NAY_ROW_K);
   uint32_t k = (uint32_t)shape;
-  if (k > SCALABLE_FEW_K) return nay__row_has(payload, row, hash);
+  if (k > SCALABLE_FEW_K || nay__row_is_wide(row)) {
+    return scalable_avx512_has_any(payload, row, hash);
+  }
   uint64_t block = nay__reduce(hash, nay__row_word(row + NAY_ROW_NBLOCKS));
   const uint8_t *level = payload + nay__row_word(row + NAY_ROW_AT);
   __m512i line =
@@ -109,7 +139,8 @@ static nay_bits_probe scalable_avx512_choose_test(const nay_bits *b) {
   bool few = nlevels <= NAY_LEVELS_CHUNK;
   for (unsigned i = 0; i < nlevels; i++) {
     nay_halves level = nay__halves_of(b->bytes, nay__levels_row(b->bytes, i));
-    few &= level.k <= SCALABLE_FEW_K && (level.nhalves == 2 || i == nlevels - 1);
+    few &= level.k <= SCALABLE_FEW_K && level.block_log == NAY_HALF_BYTES_LOG &&
+           (level.nhalves == 2 || i == nlevels - 1);
   }
   return few ? scalable_avx512_test_few : scalable_avx512_test;
 }
@@ -165,10 +196,10 @@ SCALABLE_TARGET static uint64_t scalable_avx512_test_64(const nay_bits *b, const
     const uint8_t *row = nay__levels_row(b->bytes, i - 1);
     const nay_halves level = nay__halves_of(b->bytes, row);
     const uint64_t *later = i > near ? next : NULL;
-    if (level.k > SCALABLE_FEW_K) {
+    if (level.k > SCALABLE_FEW_K || level.block_log != NAY_HALF_BYTES_LOG) {
       for (unsigned j = 0; j < 64; j++) {
         if (later != NULL) NAY_PREFETCH(nay__halves_line(&level, later[j]));
-        found |= (uint64_t)nay__row_has(b->bytes, row, hashes[j]) << j;
+        found |= (uint64_t)(scalable_avx512_has_any(b->bytes, row, hashes[j]) != 0) << j;
       }
       continue;
     }
@@ -194,11 +225,13 @@ SCALABLE_TARGET static uint64_t scalable_avx512_test_group(const nay_bits *b,
 /* ---- adds ---- */
 
 /* As scalable_avx2_set, with 32-bit words and the positions of eight probes at a time. */
-SCALABLE_TARGET static unsigned scalable_avx512_set(uint8_t *block, uint64_t hash, uint32_t k) {
+SCALABLE_TARGET static unsigned scalable_avx512_set(const nay_halves *level, uint8_t *block,
+                                                    uint64_t hash) {
+  if (level->block_log != NAY_HALF_BYTES_LOG) return nay__halves_set(level, block, hash);
   const __m256i base = _mm256_setr_epi64x(0, 64, 128, 192), one = _mm256_set1_epi64x(1);
   __m256i bits = _mm256_setzero_si256();
   uint32_t h = (uint32_t)hash;
-  for (uint32_t i = 0; i < k; i++, h *= NAY_G32) {
+  for (uint32_t i = 0; i < level->k; i++, h *= NAY_G32) {
     __m256i at = _mm256_set1_epi64x((int64_t)(h >> NAY_HALF_BIT_SHIFT));
     bits = _mm256_or_si256(bits, _mm256_sllv_epi64(one, _mm256_sub_epi64(at, base)));
   }

@@ -7,14 +7,14 @@
 unsigned nay__row_has(const uint8_t *payload, const uint8_t *row, uint64_t hash) {
   nay_halves level = nay__halves_of((uint8_t *)(uintptr_t)payload, row);
   const uint8_t *line = nay__halves_line(&level, hash);
-  size_t right = (size_t)(level.nhalves - 1) * NAY_HALF_BYTES;
+  size_t right = (level.nhalves - 1) * nay__halves_block_bytes(&level);
   unsigned left_all = 1, right_all = 1;
   uint32_t h = (uint32_t)hash;
   for (uint32_t i = 0; i < level.k; i++, h *= NAY_G32) {
-    const uint8_t *byte = line + (h >> NAY_HALF_BYTE_SHIFT);
-    unsigned bit = h >> NAY_HALF_BIT_SHIFT & 7;
-    left_all &= (unsigned)byte[0] >> bit;
-    right_all &= (unsigned)byte[right] >> bit;
+    unsigned bit = nay__halves_bit(&level, h);
+    const uint8_t *byte = line + bit / 8;
+    left_all &= (unsigned)byte[0] >> bit % 8;
+    right_all &= (unsigned)byte[right] >> bit % 8;
   }
   return (left_all | right_all) & 1;
 }
@@ -32,12 +32,12 @@ NAY_INLINE uint32_t scalable_scalar_make(uint64_t hash) { return (uint32_t)hash;
 #define SCALABLE_TARGET
 #include "cpu/scalable_template.h"
 
-static unsigned scalable_scalar_set(uint8_t *block, uint64_t hash, uint32_t k) {
+unsigned nay__halves_set(const nay_halves *level, uint8_t *block, uint64_t hash) {
   uint32_t h = (uint32_t)hash;
   unsigned fresh = 0;
-  for (uint32_t i = 0; i < k; i++, h *= NAY_G32) {
-    uint8_t mask = (uint8_t)(1u << (h >> NAY_HALF_BIT_SHIFT & 7)),
-            *byte = block + (h >> NAY_HALF_BYTE_SHIFT);
+  for (uint32_t i = 0; i < level->k; i++, h *= NAY_G32) {
+    unsigned bit = nay__halves_bit(level, h);
+    uint8_t mask = (uint8_t)(1u << bit % 8), *byte = block + bit / 8;
     fresh += (*byte & mask) == 0;
     *byte |= mask;
   }
@@ -61,5 +61,5 @@ static nay_bits_probe scalable_scalar_choose_test(const nay_bits *b) {
 const nay_scalable_kernels nay__scalable_scalar = {
     .choose_test = scalable_scalar_choose_test,
     .test64 = scalable_scalar_test64,
-    .set = scalable_scalar_set,
+    .set = nay__halves_set,
 };

@@ -85,14 +85,15 @@ static uint64_t scalable_levels_at(uint32_t nlevels) {
   return NAY_LEVELS_HEADER + (uint64_t)nlevels * NAY_LEVELS_ROW;
 }
 
-/* A level of an odd number of single blocks ends in zeros. */
-static uint64_t scalable_level_bytes(uint64_t nblocks, uint32_t nhalves) {
-  return nay__round_up(nblocks * nhalves * NAY_HALF_BYTES, NAY_CACHE_LINE);
+/* A level of an odd number of single small blocks ends in zeros. */
+static uint64_t scalable_level_bytes(uint64_t nblocks, uint32_t nhalves, uint32_t block_bits) {
+  return nay__round_up(nblocks * nhalves * (block_bits / 8), NAY_CACHE_LINE);
 }
 
 static uint64_t scalable_row_bytes(const uint8_t *row) {
   return scalable_level_bytes(nay__load64le(row + NAY_ROW_NBLOCKS),
-                              nay__load32le(row + NAY_ROW_NHALVES));
+                              nay__load32le(row + NAY_ROW_NHALVES),
+                              nay__load32le(row + NAY_ROW_BLOCK_BITS));
 }
 
 static nay_halves scalable_level(const nay_filter *f, uint32_t level) {
@@ -115,6 +116,7 @@ static void scalable_put_row(uint8_t *row, uint64_t at, const nay_level *level) 
   nay__store32le(row + NAY_ROW_NHALVES, 1);
   nay__store64le(row + NAY_ROW_NKEYS, level->nkeys);
   nay__store64le(row + NAY_ROW_FULL, level->nbits_full);
+  nay__store32le(row + NAY_ROW_BLOCK_BITS, level->block_bits);
 }
 
 /* Levels lie in the order of their rows, without gaps. */
@@ -135,8 +137,8 @@ static void scalable_trace(const nay_filter *f, const uint8_t *block, uint64_t h
   uint32_t last = nay__levels_count(f->bits.bytes) - 1, x = (uint32_t)hash;
   nay_halves level = scalable_level(f, last);
   for (uint32_t i = 0; i < level.k; i++, x *= NAY_G32) {
-    unsigned bit = x >> NAY_HALF_BIT_SHIFT;
-    NAY_TRACE(BLOCK_BIT, last, i, (uint64_t)(block - level.bytes) / NAY_HALF_BYTES, bit,
+    unsigned bit = nay__halves_bit(&level, x);
+    NAY_TRACE(BLOCK_BIT, last, i, (uint64_t)(block - level.bytes) >> level.block_log, bit,
               ~block[bit / 8] >> bit % 8 & 1, 0);
   }
 }
@@ -155,7 +157,7 @@ static bool scalable_first(const nay_shape *shape, nay_level *level) {
 
 /* A payload of this level alone. */
 static uint64_t scalable_bytes_of(const nay_level *level) {
-  return scalable_levels_at(1) + scalable_level_bytes(level->nblocks, 1);
+  return scalable_levels_at(1) + scalable_level_bytes(level->nblocks, 1, level->block_bits);
 }
 
 /* k is for people: the levels have their own, and another planner may choose another. */
@@ -202,10 +204,13 @@ static void scalable_extend_plan(const nay_params *params, const nay_shape *shap
   plan->fpr_limit = scalable_rate(shape);
 }
 
-/* After every change of the levels: a probe is chosen for them. A payload that is still all zero
- * has none. */
+/* After every change of the levels: a probe is chosen for them. The payload may be new and all
+ * zero, or bytes that check() has yet to see: their rows are read here, and nothing else. */
 static void scalable_bind(nay_filter *f) {
-  if (nay__levels_count(f->bits.bytes) == 0) return;
+  f->bits.probe = NULL;
+  if (f->nbytes < scalable_levels_at(1)) return;
+  uint32_t nlevels = nay__levels_count(f->bits.bytes);
+  if (nlevels == 0 || nlevels > NAY_MAX_LEVELS || f->nbytes < scalable_levels_at(nlevels)) return;
   f->bits.probe = f->kernels->scalable->choose_test(&f->bits);
 }
 
@@ -281,10 +286,11 @@ static bool scalable_within_limit(const nay_filter *f, uint64_t nbytes) {
   return (most == 0 || nbytes <= most) && nbytes <= NAY_MAX_NBITS / 8;
 }
 
-/* Copies `len` bytes of blocks of `from`, nhalves side by side, to every second place of `to`. */
-static void scalable_spread(uint8_t *to, const uint8_t *from, uint64_t nblocks) {
-  for (uint64_t i = 0; i < nblocks; i++) {
-    memcpy(to + i * 2 * NAY_HALF_BYTES, from + i * NAY_HALF_BYTES, NAY_HALF_BYTES);
+/* Copies the blocks of a half to every second place. */
+static void scalable_spread(uint8_t *to, const nay_halves *from) {
+  const size_t block = nay__halves_block_bytes(from);
+  for (uint64_t i = 0; i < from->nblocks; i++) {
+    memcpy(to + i * 2 * block, from->bytes + i * block, block);
   }
 }
 
@@ -293,12 +299,12 @@ static nay_status scalable_open_second(nay_filter *f) {
   uint32_t last = nay__levels_count(f->bits.bytes) - 1;
   nay_halves level = scalable_level(f, last);
   uint64_t kept = (uint64_t)(level.bytes - f->bits.bytes);
-  uint64_t nbytes = kept + scalable_level_bytes(level.nblocks, 2);
+  uint64_t nbytes = kept + ((level.nblocks * 2) << level.block_log);
   if (!scalable_within_limit(f, nbytes)) return NAY_EFULL;
   nay_memory fresh;
   NAY_TRY(nay__payload_new(f, nbytes, &fresh));
   memcpy(fresh.at, f->bits.bytes, (size_t)kept);
-  scalable_spread(fresh.at + kept, level.bytes, level.nblocks);
+  scalable_spread(fresh.at + kept, &level);
   nay__store32le(nay__levels_row(fresh.at, last) + NAY_ROW_NHALVES, 2);
   scalable_take(f, &fresh, (size_t)nbytes);
   NAY_TRACE(LEVEL_OPENED, last, 1, level.nblocks,
@@ -314,7 +320,8 @@ static bool scalable_next_level(const nay_filter *f, uint64_t kept, nay_level *l
   for (uint64_t times = NAY_SERIES_GROWTH; times > 0; times--) {
     if (!nay__series_level(nkeys * times, scalable_rate(&f->shape), (unsigned)ngrown, level))
       continue;
-    if (scalable_within_limit(f, kept + scalable_level_bytes(level->nblocks, 1))) return true;
+    if (scalable_within_limit(f, kept + scalable_level_bytes(level->nblocks, 1, level->block_bits)))
+      return true;
   }
   return false;
 }
@@ -327,7 +334,7 @@ static nay_status scalable_open_level(nay_filter *f) {
   uint64_t from = scalable_levels_at(nlevels), to = scalable_levels_at(nlevels + 1);
   uint64_t kept = f->nbytes - from;
   if (!scalable_next_level(f, to + kept, &level)) return NAY_EFULL;
-  uint64_t nbytes = to + kept + scalable_level_bytes(level.nblocks, 1);
+  uint64_t nbytes = to + kept + scalable_level_bytes(level.nblocks, 1, level.block_bits);
   nay_memory fresh;
   NAY_TRY(nay__payload_new(f, nbytes, &fresh));
   memcpy(fresh.at, old, (size_t)from);
@@ -364,13 +371,13 @@ static bool scalable_test(const nay_filter *f, nay_hash h) {
 
 static void scalable_explain_half(const nay_halves *level, uint32_t number, unsigned half,
                                   uint64_t hash, nay_explain_run *run) {
-  const uint8_t *block = nay__halves_line(level, hash) + half * NAY_HALF_BYTES;
-  nay_explain_unit unit = {"block", (uint64_t)(block - level->bytes) / NAY_HALF_BYTES,
-                           nay__explain_at(run, block), NAY_HALF_BITS};
+  const uint8_t *block = nay__halves_line(level, hash) + half * nay__halves_block_bytes(level);
+  nay_explain_unit unit = {"block", (uint64_t)(block - level->bytes) >> level->block_log,
+                           nay__explain_at(run, block), nay__halves_block_bytes(level) * 8};
   uint32_t x = (uint32_t)hash;
   nay__explain_group(run, number, level->k);
   for (uint32_t i = 0; i < level->k; i++, x *= NAY_G32) {
-    nay__explain_bit(run, &unit, x >> NAY_HALF_BIT_SHIFT, 0);
+    nay__explain_bit(run, &unit, nay__halves_bit(level, x), 0);
   }
 }
 
@@ -389,9 +396,9 @@ static bool scalable_set(nay_filter *f, uint64_t hash) {
   uint8_t *row = scalable_last_row(f);
   nay_halves level = nay__halves_of(f->bits.bytes, row);
   unsigned half = scalable_open_half(row);
-  uint8_t *block = nay__halves_line(&level, hash) + half * NAY_HALF_BYTES;
+  uint8_t *block = nay__halves_line(&level, hash) + half * nay__halves_block_bytes(&level);
   SCALABLE_TRACE(f, block, hash);
-  unsigned fresh = f->kernels->scalable->set(block, hash, level.k);
+  unsigned fresh = f->kernels->scalable->set(&level, block, hash);
   uint8_t *nset = row + NAY_ROW_NSET + 8 * half;
   nay__store64le(nset, nay__load64le(nset) + fresh);
   return fresh != 0;
@@ -449,22 +456,22 @@ static void scalable_prefetch(const nay_filter *f, const uint64_t *lo, const uin
 
 /* Counts and estimates one half; folded by factor. */
 static nay_census scalable_measure_half(const nay_halves *level, unsigned half, uint64_t factor) {
-  uint64_t histogram[NAY_HALF_BITS + 1] = {0};
-  const size_t stride = (size_t)level->nhalves * NAY_HALF_BYTES;
-  const uint8_t *from = level->bytes + half * NAY_HALF_BYTES;
+  uint64_t histogram[NAY_BLOCK_BITS + 1] = {0};
+  const size_t block = nay__halves_block_bytes(level), stride = level->nhalves * block;
+  const uint8_t *from = level->bytes + half * block;
   uint64_t nblocks = level->nblocks / factor;
   for (uint64_t i = 0; i < nblocks; i++) {
-    uint8_t sum[NAY_HALF_BYTES] = {0};
-    for (uint64_t j = 0; j < factor; j++, from += stride) nay__bits_or(sum, from, sizeof sum);
+    uint8_t sum[NAY_BLOCK_BYTES] = {0};
+    for (uint64_t j = 0; j < factor; j++, from += stride) nay__bits_or(sum, from, block);
     histogram[nay__bits_count(sum, sizeof sum)]++;
   }
-  nay_census c = {.nbits = nblocks * NAY_HALF_BITS};
-  for (unsigned x = 0; x <= NAY_HALF_BITS; x++) {
+  const unsigned nbits = (unsigned)block * 8;
+  nay_census c = {.nbits = nblocks * nbits};
+  for (unsigned x = 0; x <= nbits; x++) {
     c.nbits_set += x * histogram[x];
-    nay_estimate keys = nay__estimate_keys(NAY_HALF_BITS, level->k, x);
+    nay_estimate keys = nay__estimate_keys(nbits, level->k, x);
     nay__estimate_add(&c.keys, &keys, histogram[x]);
-    c.fpr +=
-        (double)histogram[x] / (double)nblocks * nay__ipow((double)x / NAY_HALF_BITS, level->k);
+    c.fpr += (double)histogram[x] / (double)nblocks * nay__ipow((double)x / nbits, level->k);
   }
   return c;
 }
@@ -554,11 +561,11 @@ static uint64_t scalable_foldable(const nay_filter *f, uint32_t *k) {
 
 /* Ors each `factor` neighbours among the lines of a level. */
 static void scalable_fold_lines(const nay_halves *level, uint64_t factor) {
-  const size_t stride = (size_t)level->nhalves * NAY_HALF_BYTES;
+  const size_t stride = level->nhalves * nay__halves_block_bytes(level);
   uint8_t *to = level->bytes;
   const uint8_t *from = to;
   for (uint64_t i = 0; i < level->nblocks / factor; i++, to += stride) {
-    uint8_t sum[2 * NAY_HALF_BYTES] = {0};
+    uint8_t sum[2 * NAY_BLOCK_BYTES] = {0};
     for (uint64_t j = 0; j < factor; j++, from += stride) nay__bits_or(sum, from, stride);
     memcpy(to, sum, stride);
   }
@@ -580,13 +587,13 @@ static nay_status scalable_fold_and_seal(nay_filter *f, uint64_t factor) {
     nkeys = nay__max_u64(nkeys, (uint64_t)c.keys.nkeys + 1);
   }
   scalable_fold_lines(&level, factor);
-  size_t used = (size_t)(nblocks * level.nhalves * NAY_HALF_BYTES);
-  size_t len = (size_t)scalable_level_bytes(nblocks, level.nhalves);
+  size_t used = (size_t)((nblocks * level.nhalves) << level.block_log);
+  size_t len = (size_t)nay__round_up(used, NAY_CACHE_LINE);
   memset(level.bytes + used, 0, len - used);
   f->nbytes = (size_t)(level.bytes - f->bits.bytes) + len;
   nay__store64le(row + NAY_ROW_NBLOCKS, nblocks);
   nay__store64le(row + NAY_ROW_FULL, most);
-  nay__store64le(row + NAY_ROW_NKEYS, nay__min_u64(nkeys, nblocks * NAY_HALF_BITS));
+  nay__store64le(row + NAY_ROW_NKEYS, nay__min_u64(nkeys, (nblocks * 8) << level.block_log));
   nay__store32le(row + NAY_ROW_CLOSED, 1);
   nay__store32le(f->bits.bytes + NAY_LEVELS_AT_FINISHED, 1);
   scalable_bind(f);
@@ -606,11 +613,13 @@ static bool scalable_row_ok(const uint8_t *row, uint64_t left) {
   uint32_t k = nay__load32le(row + NAY_ROW_K), nhalves = nay__load32le(row + NAY_ROW_NHALVES);
   uint64_t full = nay__load64le(row + NAY_ROW_FULL);
   if (nhalves < 1 || nhalves > 2) return false;
+  uint32_t block_bits = nay__load32le(row + NAY_ROW_BLOCK_BITS);
+  if (block_bits != NAY_HALF_BITS && block_bits != NAY_BLOCK_BITS) return false;
   if (nblocks == 0 || nblocks > left / NAY_HALF_BYTES || scalable_row_bytes(row) > left)
     return false;
-  uint64_t nbits = nblocks * NAY_HALF_BITS;
+  uint64_t nbits = nblocks * block_bits;
   return nkeys > 0 && nkeys <= nbits && full > 0 && full <= nbits && k > 0 && k <= NAY_MAX_K &&
-         nay__load32le(row + NAY_ROW_CLOSED) <= 1 && nay__load32le(row + NAY_ROW_ZERO) == 0 &&
+         nay__load32le(row + NAY_ROW_CLOSED) <= 1 &&
          (nhalves == 2 || nay__load64le(row + NAY_ROW_NSET + 8) == 0);
 }
 
@@ -618,9 +627,10 @@ static bool scalable_row_ok(const uint8_t *row, uint64_t left) {
 static bool scalable_bits_ok(const uint8_t *row, const nay_halves *level) {
   uint64_t nset[2] = {0, 0};
   const uint8_t *at = level->bytes;
+  const size_t block = nay__halves_block_bytes(level);
   for (uint64_t i = 0; i < level->nblocks; i++) {
-    for (unsigned half = 0; half < level->nhalves; half++, at += NAY_HALF_BYTES) {
-      nset[half] += nay__bits_count(at, NAY_HALF_BYTES);
+    for (unsigned half = 0; half < level->nhalves; half++, at += block) {
+      nset[half] += nay__bits_count(at, block);
     }
   }
   return nset[0] == nay__load64le(row + NAY_ROW_NSET) &&

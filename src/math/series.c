@@ -17,15 +17,18 @@
 
 #define SERIES_FIRST 0.18
 #define SERIES_RATIO 0.82
+#define SERIES_WIDE                                                             \
+  0.0009 /* below this FPR, blocks of 512 bits: those of 256 take over 13% more \
+          */
 
 double nay__series_share(unsigned i) { return SERIES_FIRST * nay__ipow(SERIES_RATIO, i); }
 
-/* A key misses a given bit of its block with s = (1-1/256)^k; n keys over N blocks: see fpr.c. */
-static uint64_t series_full(uint64_t nblocks, uint32_t k, uint64_t nkeys) {
-  double s = nay__ipow(1 - 1.0 / NAY_HALF_BITS, k);
+/* A key misses a given bit of its block with s = (1-1/b)^k; n keys over N blocks: see fpr.c. */
+static uint64_t series_full(uint32_t block_bits, uint64_t nblocks, uint32_t k, uint64_t nkeys) {
+  double s = nay__ipow(1 - 1.0 / block_bits, k);
   double clear = nblocks == 1 ? nay__ipow(s, nkeys)
                               : nay__exp((double)nkeys * nay__ln1p((s - 1) / (double)nblocks));
-  double full = (double)nblocks * NAY_HALF_BITS * (1 - clear);
+  double full = (double)nblocks * block_bits * (1 - clear);
   return full < 1 ? 1 : (uint64_t)full;
 }
 
@@ -41,10 +44,10 @@ static uint64_t series_with_room(uint64_t nkeys) {
 bool nay__series_level(uint64_t nkeys, double fpr, unsigned i, nay_level *level) {
   if (nkeys == 0 || nkeys > NAY_MAX_NKEYS) return false;
   uint64_t n = series_with_room(nkeys);
-  uint32_t k;
-  uint64_t nblocks = nay__halves_size(n, fpr * nay__series_share(i), &k);
+  uint32_t k, block_bits = fpr < SERIES_WIDE ? NAY_BLOCK_BITS : NAY_HALF_BITS;
+  uint64_t nblocks = nay__halves_size(block_bits, n, fpr * nay__series_share(i), &k);
   if (nblocks == 0) return false;
-  *level = (nay_level){nkeys, nblocks, series_full(nblocks, k, n), k};
+  *level = (nay_level){nkeys, nblocks, series_full(block_bits, nblocks, k, n), k, block_bits};
   return true;
 }
 
@@ -55,7 +58,7 @@ double nay__series_fpr(uint64_t first, double fpr, uint64_t n) {
     if (!nay__series_level(first, fpr, i, &level)) break;
     for (unsigned half = 0; half < 2; half++) {
       uint64_t here = nay__min_u64(n, first);
-      nay *= 1 - nay__fpr_blocks(level.nblocks, NAY_HALF_BITS, level.k, here);
+      nay *= 1 - nay__fpr_blocks(level.nblocks, level.block_bits, level.k, here);
       n -= here;
     }
   }

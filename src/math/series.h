@@ -13,12 +13,13 @@
 double nay__series_share(unsigned i);
 
 /* nay_level: one level of a filter that grows: two blocked Bloom filters side by side, its halves,
- * of 256 bits a block, each planned for nkeys. */
+ * each planned for nkeys. */
 typedef struct nay_level {
   uint64_t nkeys;
   uint64_t nblocks;
   uint64_t nbits_full; /* of a half: no fewer than nkeys keys set, but for one case in 10^4 */
   uint32_t k;
+  uint32_t block_bits; /* 256, or 512 at a low FPR */
 } nay_level;
 
 /* nay__series_level: level i for 2 * nkeys keys, of a filter with this FPR; false: none can do it.

@@ -62,7 +62,7 @@ static double cost_bits(const struct candidate *c, unsigned level, double keys, 
     uint64_t nblocks = nay__blocked_blocks(n, target, 0);
     return nblocks == 0 ? INFINITY : (double)nblocks * 512;
   }
-  uint64_t nblocks = nay__halves_size(n, target, &k);
+  uint64_t nblocks = nay__halves_size(256, n, target, &k);
   return nblocks == 0 ? INFINITY : (double)nblocks * 256;
 }
 

@@ -501,14 +501,16 @@ static void a_payload_of_levels(unsigned nlevels, unsigned most_k, uint64_t seed
     uint8_t *row = nay__levels_row(levels_payload, i);
     uint64_t r = nay_hash_mix(seed + i), nblocks = 1 + r % 12;
     uint32_t k = 1 + (uint32_t)(r >> 8) % most_k, nhalves = 1 + (r >> 16 & 1);
+    uint32_t block_bytes = most_k == 64 && (r >> 17 & 1) != 0 ? 64 : 32;
     nay__store64le(row + NAY_ROW_AT, at);
     nay__store64le(row + NAY_ROW_NBLOCKS, nblocks);
     nay__store32le(row + NAY_ROW_K, k);
     nay__store32le(row + NAY_ROW_NHALVES, nhalves);
+    nay__store32le(row + NAY_ROW_BLOCK_BITS, block_bytes * 8);
     /* about half of the keys are to be a maybe: p^k = 1 / 2 nlevels, p = 1 - ln(2 nlevels) / k */
     uint64_t clear = 700 * (nay__log2_64(nlevels) + 1) / k, end;
     if (clear > 700) clear = 700;
-    end = at + nay__round_up(nblocks * nhalves * NAY_HALF_BYTES, 64);
+    end = at + nay__round_up(nblocks * nhalves * block_bytes, 64);
     for (uint64_t bit = at * 8; bit < end * 8; bit++) {
       bool set = nay_hash_mix(seed ^ bit << 8) % 1000 >= clear;
       levels_payload[bit / 8] |= (uint8_t)(set << bit % 8);
@@ -545,10 +547,12 @@ static void same_answers_of_levels(void **state) {
 static void same_bits_of_halves(void **state) {
   const nay_scalable_kernels *have = ((const nay_kernels *)*state)->scalable;
   for (uint32_t k = 1; k <= 64; k++) {
-    uint8_t a[NAY_HALF_BYTES] = {0}, b[NAY_HALF_BYTES] = {0};
+    uint8_t a[NAY_BLOCK_BYTES] = {0}, b[NAY_BLOCK_BYTES] = {0};
+    nay_halves level = {.k = k, .block_log = 5 + k % 3 / 2};
     for (uint64_t i = 0; i < 20; i++) {
       uint64_t hash = nay_hash_mix(k << 16 | i);
-      assert_int_equal(have->set(a, hash, k), nay__kernels_scalar.scalable->set(b, hash, k));
+      assert_int_equal(have->set(&level, a, hash),
+                       nay__kernels_scalar.scalable->set(&level, b, hash));
       assert_memory_equal(a, b, sizeof a);
     }
   }

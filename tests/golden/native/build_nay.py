@@ -106,12 +106,12 @@ def scalable(f, hashes):
     rows = [list(struct.unpack_from(form, f.payload, 64 + 64 * i)) for i in range(len(f.levels))]
     halves = []  # (row, which half of it, its bits), in the order in which they were made
     for row in rows:
-        halves += [(row, half, bytearray(32 * row[1])) for half in range(row[3])]
+        halves += [(row, half, bytearray(row[9] // 8 * row[1])) for half in range(row[3])]
         row[6] = row[7] = 0
     last = 0
 
     def clear(row, bits, h):
-        return [n for n in set(read_nay.Scalable.positions(h, row[1], row[2])) if not read_nay.bit(bits, n)]
+        return [n for n in set(read_nay.Scalable.positions(h, row[1], row[2], row[9])) if not read_nay.bit(bits, n)]
 
     for h in in_order(hashes):
         if not all(clear(row, bits, h) for row, _, bits in halves[: last + 1]):
@@ -126,7 +126,8 @@ def scalable(f, hashes):
     out = f.payload[:64] + b"".join(struct.pack(form, *row) for row in rows)
     for row in rows:
         both = [bits for owner, _, bits in halves if owner is row]
-        level = b"".join(bits[i : i + 32] for i in range(0, 32 * row[1], 32) for bits in both)
+        size = row[9] // 8
+        level = b"".join(bits[i : i + size] for i in range(0, size * row[1], size) for bits in both)
         out += level.ljust(read_nay.up(len(level), 64), b"\0")
     return out
 

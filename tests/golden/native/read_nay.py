@@ -543,17 +543,19 @@ class Scalable(Family):
         cls.must(len(p) >= at, "rows")
         f.levels = []
         for row in range(64, at, 64):
-            where, nblocks, k, nhalves, nkeys, full, *nset, closed, zero = struct.unpack_from("<QQIIQQQQII", p, row)
+            where, nblocks, k, nhalves, nkeys, full, *nset, closed, bits = struct.unpack_from("<QQIIQQQQII", p, row)
             cls.must(where == at and 1 <= nhalves <= 2 and nblocks >= 1 and 1 <= k <= 64, "row")
-            cls.must(closed <= 1 and zero == 0 and 1 <= nkeys <= 256 * nblocks and 1 <= full <= 256 * nblocks, "row")
-            used = 32 * nhalves * nblocks
+            cls.must(bits in (256, 512) and closed <= 1 and 1 <= nkeys <= bits * nblocks and 1 <= full <= bits * nblocks, "row")
+            size = bits // 8
+            used = size * nhalves * nblocks
             at += up(used, 64)
             cls.must(at <= len(p) and not any(p[where + used : at]), "level")
-            halves = [b"".join(p[i : i + 32] for i in range(where + 32 * half, where + used, 32 * nhalves))
+            halves = [b"".join(p[i : i + size] for i in range(where + size * half, where + used, size * nhalves))
                       for half in range(nhalves)]
-            for half, bits in zip(halves + [b""], nset):
-                cls.must(bin(int.from_bytes(half, "little")).count("1") == bits, "bits set")
-            f.levels.append((halves, nblocks, k))
+            for half, nbits in zip(halves + [b""], nset):
+                cls.must(bin(int.from_bytes(half, "little")).count("1") == nbits, "bits set")
+            f.levels.append((halves, nblocks, k, bits))
+            f.seen |= {f"scalable: blocks of {bits}"}
             f.seen |= {"scalable: one half"} if nhalves == 1 else {"scalable: two halves"}
         cls.must(at == len(p), "length")
         f.seen |= {"scalable: levels"} if nlevels > 1 else set()
@@ -561,13 +563,13 @@ class Scalable(Family):
         f.seen |= {"scalable: joined"} if grown < nlevels else set()
 
     @staticmethod
-    def positions(h, nblocks, k):
-        return [256 * reduce(h, nblocks) + (x >> 24) for x in lo32_chain(h, k)]
+    def positions(h, nblocks, k, bits):
+        return [bits * reduce(h, nblocks) + x * bits // 2**32 for x in lo32_chain(h, k)]
 
     @classmethod
     def test(cls, f, p, h):
-        return any(all(bit(half, n) for n in cls.positions(h, nblocks, k))
-                   for halves, nblocks, k in f.levels for half in halves)
+        return any(all(bit(half, n) for n in cls.positions(h, nblocks, k, bits))
+                   for halves, nblocks, k, bits in f.levels for half in halves)
 
 
 class Window(Family):

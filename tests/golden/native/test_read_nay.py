@@ -27,7 +27,7 @@ SPEC = HERE.parents[2] / "doc" / "formats" / "nay.md"
 # what the golden files of a family must make use of, so that the answers mean something
 NEEDED = """
 counting: empty, unary, pooled, stuck, 15 or more, two pages, spare
-scalable: levels, one half, two halves, finished, joined
+scalable: levels, one half, two halves, blocks of 256, blocks of 512, finished, joined
 window: rotated, clock, rest of words
 cuckoo: doubled, spare bits, wide
 Xor: empty, k = 3; r = 4, k = 3; r = 7, k = 3; r = 8, k = 3; r = 16, k = 3; r = 29, k = 3; r = 32

@@ -59,13 +59,13 @@ def counting(f, p, h):
 
 
 def scalable(f, p, h):
-    for number, (halves, nblocks, k) in enumerate(f.levels):
-        positions = read_nay.Scalable.positions(h, nblocks, k)
+    for number, (halves, nblocks, k, nbits) in enumerate(f.levels):
+        positions = read_nay.Scalable.positions(h, nblocks, k, nbits)
         for half, bits in zip(("left", "right"), halves):
             ones = [read_nay.bit(bits, n) for n in positions]
-            shown = [str(n % 256) for n in positions][: ones.index(0) + 1 if 0 in ones else k]
+            shown = [str(n % nbits) for n in positions][: ones.index(0) + 1 if 0 in ones else k]
             last = "the last is 0" if 0 in ones else "all 1"
-            yield (f"level {number}, {half}: nblocks = {nblocks}, k = {k}, block = {positions[0] // 256}, "
+            yield (f"level {number}, {half}: nblocks = {nblocks}, k = {k}, block = {positions[0] // nbits}, "
                    f"bits {' '.join(shown)}: {last}")
             if 0 not in ones:
                 return
