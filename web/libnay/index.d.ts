@@ -4,8 +4,8 @@
 export type Key = string | Uint8Array | ArrayBuffer | ArrayBufferView;
 
 /**
- * How keys are made of strings, stated in the file: a type, perhaps with transformations ('int,trim'). A string is
- * converted, or refused; bytes are a key as it is. Notations of text ('hex', 'b64') are refused: decode them first.
+ * How keys are made of strings, stated in the file: a type, perhaps with transformations ('int,trim',
+ * 'text,ascii-lower'). A string is converted, or refused; bytes are a key as it is. Notations of text ('hex', 'b64') are refused: decode them first.
  */
 export type KeyType =
   | 'text' | 'int' | 'float' | 'bool' | 'date' | 'timestamp' | 'uuid' | 'numeric' | (string & {});
@@ -153,9 +153,18 @@ export interface Explanation {
   steps: Step[];
 }
 
+declare global {
+  interface SymbolConstructor {
+    /** As the libraries esnext.disposable and @types/node declare it. */
+    readonly dispose: unique symbol;
+  }
+}
+
 interface Owned {
   /** Releases the memory; the object cannot be used any more. Not needed, but prompt. */
   free(): void;
+  /** free(), at the end of a block: `using filter = ...`. Where the engine has Symbol.dispose. */
+  [Symbol.dispose](): void;
 }
 
 export interface Filter extends Owned {
