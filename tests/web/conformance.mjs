@@ -45,6 +45,8 @@ function openOf(c, name = 'a') {
   return filter;
 }
 
+const encode = (c, filter) => (c.format ? formats.encode(c.format, filter) : filter.encode());
+
 const operations = {
   hash: (c) => Filter.create({ ...paramsOf(c), nkeys: 1, fpr: 0.5 }).hash(unhex(c.key)).toString(16).padStart(16, '0'),
   key(c) {
@@ -59,15 +61,15 @@ const operations = {
   add(c) {
     const filter = c.format ? formats.create(c.format, paramsOf(c)) : Filter.create(paramsOf(c));
     filter.addMany(keysOf(c));
-    return c.format ? formats.encode(c.format, filter) : filter.encode();
+    return encode(c, filter);
   },
   build(c) {
     if (c.kind !== 'map') return Filter.build(keysOf(c), paramsOf(c)).encode();
     const width = Number(c.value_bits);
     return StaticMap.build(keysOf(c).map((each, i) => [each, BigInt.asUintN(width, BigInt(i) * BigInt(c.mul))]), paramsOf(c)).encode();
   },
-  merge: (c) => openOf(c).merge(openOf(c, 'b'), c.max_fpr ? { maxFpr: Number(c.max_fpr) } : {}).encode(),
-  intersect: (c) => openOf(c).intersect(openOf(c, 'b')).encode(),
+  merge: (c) => encode(c, openOf(c).merge(openOf(c, 'b'), c.max_fpr ? { maxFpr: Number(c.max_fpr) } : {})),
+  intersect: (c) => encode(c, openOf(c).intersect(openOf(c, 'b'))),
   fold: (c) => openOf(c).fold(BigInt(c.factor)).encode(),
   remove(c) {
     const filter = openOf(c);
