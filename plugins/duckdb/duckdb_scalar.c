@@ -174,25 +174,16 @@ static void duck_scalar_merge(duck_info info, duck_chunk input, duck_vector outp
 
 /* ---- nay_info -------------------------------------------------------------------------------- */
 
-#define INFO_COLUMNS(X)                                                                           \
-  X(kind, DUCK_VARCHAR)                                                                           \
-  X(key, DUCK_VARCHAR)                                                                            \
-  X(hash, DUCK_VARCHAR) X(k, DUCK_UBIGINT) X(nkeys, DUCK_UBIGINT) X(nkeys_estimated, DUCK_DOUBLE) \
-      X(nbits, DUCK_UBIGINT) X(nbytes, DUCK_UBIGINT) X(fill, DUCK_DOUBLE)                         \
-          X(fpr_planned, DUCK_DOUBLE) X(fpr_now, DUCK_DOUBLE) X(overloaded, DUCK_BOOLEAN)         \
-              X(saturated, DUCK_BOOLEAN) X(derived, DUCK_BOOLEAN)
-
-static const char *info_names[] = {
-#define X(name, type) #name,
-    INFO_COLUMNS(X)
-#undef X
-};
-static const int info_types[] = {
-#define X(name, type) type,
-    INFO_COLUMNS(X)
-#undef X
-};
-enum { NINFO = sizeof info_types / sizeof *info_types };
+static const struct info_column {
+  const char *name;
+  int type;
+} info_columns[] = {
+    {"kind", DUCK_VARCHAR},       {"key", DUCK_VARCHAR},    {"hash", DUCK_VARCHAR},
+    {"k", DUCK_UBIGINT},          {"nkeys", DUCK_UBIGINT},  {"nkeys_estimated", DUCK_DOUBLE},
+    {"nbits", DUCK_UBIGINT},      {"nbytes", DUCK_UBIGINT}, {"fill", DUCK_DOUBLE},
+    {"fpr_planned", DUCK_DOUBLE}, {"fpr_now", DUCK_DOUBLE}, {"overloaded", DUCK_BOOLEAN},
+    {"saturated", DUCK_BOOLEAN},  {"derived", DUCK_BOOLEAN}};
+enum { NINFO = sizeof info_columns / sizeof *info_columns };
 
 typedef struct info_row {
   duck_vector output;
@@ -282,8 +273,12 @@ static void duck_scalar_info(duck_info info, duck_chunk input, duck_vector outpu
 
 static duck_type info_type(void) {
   duck_type types[NINFO];
-  for (size_t i = 0; i < NINFO; i++) types[i] = duck.create_logical_type(info_types[i]);
-  duck_type made = duck.create_struct_type(types, info_names, NINFO);
+  const char *names[NINFO];
+  for (size_t i = 0; i < NINFO; i++) {
+    types[i] = duck.create_logical_type(info_columns[i].type);
+    names[i] = info_columns[i].name;
+  }
+  duck_type made = duck.create_struct_type(types, names, NINFO);
   for (size_t i = 0; i < NINFO; i++) duck.destroy_logical_type(&types[i]);
   return made;
 }
