@@ -29,6 +29,7 @@ kit() { # test: TAP of the runner; go's own lines are no TAP
 case ${1:-} in
   conformance) kit 'TestConformance$' ;;
   pure) kit 'TestConformancePure$' ;;
+  lab) go run "$source/tests/conformance/lab/lab.go"; exit ;; # lab.sh there compares what it prints
   fuzz)
     tap "the pure reader and libnay agree on what the fuzzer finds" \
       go test -run FuzzDecode -fuzz FuzzDecode -fuzztime "${2:-60}s" -parallel 2 . ;;
