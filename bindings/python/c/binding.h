@@ -255,6 +255,7 @@ nay_status py_apply_add(py_batch *batch, const py_block *block, size_t *rows);
 nay_status py_apply_build(py_batch *batch, const py_block *block, size_t *rows);
 nay_status py_apply_build_values(py_batch *batch, const py_block *block, size_t *rows);
 nay_status py_apply_get(py_batch *batch, const py_block *block, size_t *rows);
+nay_status py_apply_hash(py_batch *batch, const py_block *block, size_t *rows);
 
 /* The answers as a list of bool, or as an array of numpy (memoryview without numpy). */
 PyObject *py_answers(const uint8_t *answers, size_t n, bool array);

@@ -316,6 +316,74 @@ static PyObject *filter_hashes(PyObject *object, PyObject *hashes, bool add) {
   return made;
 }
 
+/* The hashes of a batch, the rows that are null left out; or with `masked` 0 for them, and which
+ * are not. */
+static PyObject *filter_hash_many(PyObject *object, PyObject *args, PyObject *kwargs) {
+  static char *names[] = {"", "skip_nulls", "masked", NULL};
+  py_filter *self = (py_filter *)object;
+  PyObject *keys, *made = NULL;
+  int skip = 0, masked = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$pp", names, &keys, &skip, &masked))
+    return NULL;
+  py_batch batch = {.apply = py_apply_hash, .self = self, .wants = true};
+  py_source source;
+  if (!py_source_open(&source, keys)) return NULL;
+  source.skip_nulls = skip != 0 || masked != 0;
+  source.advice = "skip_nulls=True leaves it out";
+  if (py_source_use(&source, &self->typing) && py_batch_run(&batch, &source)) {
+    size_t n = 0;
+    for (size_t i = 0; !masked && i < batch.nvalues; i++) {
+      if (batch.answers[i]) batch.values[n++] = batch.values[i];
+    }
+    made = py_array_of(batch.values, (masked ? batch.nvalues : n) * 8, "uint64", "Q");
+    PyObject *present =
+        made != NULL && masked ? py_answers(batch.answers, batch.nanswers, true) : NULL;
+    if (masked) {
+      PyObject *both = present != NULL ? PyTuple_Pack(2, made, present) : NULL;
+      Py_XDECREF(made);
+      Py_XDECREF(present);
+      made = both;
+    }
+  }
+  free(batch.answers);
+  free(batch.values);
+  py_source_close(&source);
+  return made;
+}
+
+static PyObject *filter_build_hashes(PyObject *type, PyObject *args, PyObject *kwargs) {
+  static const char *const positional[] = {"fpr", NULL};
+  if (PyTuple_Size(args) < 1) {
+    PyErr_SetString(PyExc_TypeError, "build_hashes() needs the hashes");
+    return NULL;
+  }
+  py_params params;
+  uint64_t *hashes = NULL;
+  size_t n;
+  PyObject *made = NULL;
+  if (py_params_read(args, 1, positional, kwargs, NAY_AUTO, &params) &&
+      filter_choose_static(&params, PyTuple_GetItem(args, 0)) &&
+      py_u64s(PyTuple_GetItem(args, 0), &hashes, &n)) {
+    nay_filter *filter = NULL;
+    nay_diag diag = {0};
+    nay_status status = NAY_EINVAL;
+    diag.what = "layouts of other systems are built from keys";
+    if (params.format == NULL) {
+      PyThreadState *state = PyEval_SaveThread();
+      status = nay_filter_build(&params.params, hashes, n, NULL, &diag, &filter);
+      PyEval_RestoreThread(state);
+    }
+    if (status != NAY_OK) {
+      py_raise(status, &diag, NULL);
+    } else if (py_params_state_key(&params, filter)) {
+      made = py_filter_wrap((PyTypeObject *)type, filter);
+    }
+  }
+  PyMem_Free(hashes);
+  py_params_done(&params);
+  return made;
+}
+
 static PyObject *filter_add_hashes(PyObject *object, PyObject *hashes) {
   return filter_hashes(object, hashes, true);
 }
@@ -487,6 +555,7 @@ static PyObject *filter_explain(PyObject *object, PyObject *key) {
 
 static PyMethodDef filter_methods[] = {
     {"build", PY_METHOD(filter_build), FILTER_CLASS_METHOD, filter_build_doc},
+    {"build_hashes", PY_METHOD(filter_build_hashes), FILTER_CLASS_METHOD, filter_build_hashes_doc},
     {"open", py_handle_open, METH_CLASS | METH_O, handle_open_doc},
     {"mmap", PY_METHOD(py_handle_mmap), FILTER_CLASS_METHOD, handle_mmap_doc},
     {"decode", PY_METHOD(py_handle_decode), FILTER_CLASS_METHOD, handle_decode_doc},
@@ -500,6 +569,7 @@ static PyMethodDef filter_methods[] = {
     {"discard", filter_discard, METH_O, filter_discard_doc},
     {"count", filter_count, METH_O, filter_count_doc},
     {"hash", filter_hash, METH_O, filter_hash_doc},
+    {"hash_many", PY_METHOD(filter_hash_many), METH_VARARGS | METH_KEYWORDS, filter_hash_many_doc},
     {"add_hash", filter_add_hash, METH_O, filter_add_hash_doc},
     {"check_hash", filter_check_hash, METH_O, filter_check_hash_doc},
     {"add_hashes", filter_add_hashes, METH_O, filter_add_hashes_doc},

@@ -189,6 +189,27 @@
   "The hash of a key, for add_hash and check_hash of this filter and of all with its hash and " \
   "seed."
 
+#define filter_hash_many_doc                                                                   \
+  "hash_many($self, keys, /, *, skip_nulls=False, masked=False)\n"                             \
+  "--\n"                                                                                       \
+  "\n"                                                                                         \
+  "The hashes of many keys, an array of uint64. Rows that are null are a ValueError, or left " \
+  "out\n"                                                                                      \
+  "(skip_nulls); or with masked=True the result is a pair: hashes, and which rows have one."
+
+#define filter_build_hashes_doc                                                               \
+  "build_hashes(hashes, /, fpr=None, **params)\n"                                             \
+  "--\n"                                                                                      \
+  "\n"                                                                                        \
+  "A filter of hashes, for every kind: hash keys where they are, bring the hashes together, " \
+  "build.\n"                                                                                  \
+  "\n"                                                                                        \
+  ">>> hashes = libnay.Filter(1, key=\"int\").hash_many(range(1000))\n"                       \
+  ">>> f = libnay.Filter.build_hashes(hashes, fpr=0.001, kind=\"ribbon\", key=\"int\")\n"     \
+  ">>> 999 in f, f.encode() == libnay.Filter.build(range(1000), fpr=0.001, "                  \
+  "kind=\"ribbon\").encode()\n"                                                               \
+  "(True, True)"
+
 #define filter_add_hash_doc    \
   "add_hash($self, hash, /)\n" \
   "--\n"                       \

@@ -147,6 +147,35 @@ class Filter(_Handle):
         threads: Optional[int] = ...,
         skip_nulls: bool = ...,
     ) -> _Self: ...
+    @classmethod
+    def build_hashes(
+        cls: Type[_Self],
+        hashes: Any,
+        /,
+        fpr: Optional[float] = ...,
+        *,
+        nkeys: Optional[float] = ...,
+        kind: str = ...,
+        format: Optional[str] = ...,
+        key: Optional[str] = ...,
+        bits_per_key: Optional[float] = ...,
+        nbytes: Optional[int] = ...,
+        nbits: Optional[int] = ...,
+        k: Optional[int] = ...,
+        fold: Optional[int] = ...,
+        hash: str = ...,
+        seed: Optional[int] = ...,
+        secret: Optional[_Bytes] = ...,
+        store_secret: bool = ...,
+        unique: bool = ...,
+        low_memory: bool = ...,
+        tag_bits: Optional[int] = ...,
+        generations: Optional[int] = ...,
+        window: Optional[int] = ...,
+        max_nkeys: Optional[int] = ...,
+        max_nbytes: Optional[int] = ...,
+        threads: Optional[int] = ...,
+    ) -> _Self: ...
     @property
     def kind(self) -> Optional[str]: ...
     @property
@@ -169,6 +198,10 @@ class Filter(_Handle):
     def discard(self, key: Any, /) -> bool: ...
     def count(self, key: Any, /) -> int: ...
     def hash(self, key: Any, /) -> int: ...
+    @overload
+    def hash_many(self, keys: Any, /, *, skip_nulls: bool = ...) -> Any: ...
+    @overload
+    def hash_many(self, keys: Any, /, *, skip_nulls: bool = ..., masked: bool) -> Tuple[Any, Any]: ...
     def add_hash(self, hash: int, /) -> bool: ...
     def check_hash(self, hash: int, /) -> bool: ...
     @overload
