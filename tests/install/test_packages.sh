@@ -53,8 +53,8 @@ if [ -x "$work/static/cli/nay" ]; then
     skip "the command's own suite with the static program" "no bats here"
   fi
   alone() {
-    mkdir "$work/root" && cp "$work/static/cli/nay" "$work/root/nay" && chroot "$work/root" /nay --version &&
-      seq 1000 | chroot "$work/root" /nay build -q -o f.nay && [ "$(seq 1000 | chroot "$work/root" /nay check -c /f.nay)" = 1000 ]
+    mkdir "$work/empty" && cp "$work/static/cli/nay" "$work/empty/nay" && chroot "$work/empty" /nay --version &&
+      seq 1000 | chroot "$work/empty" /nay build -q -o f.nay && [ "$(seq 1000 | chroot "$work/empty" /nay check -c /f.nay)" = 1000 ]
   }
   if [ "$(id -u)" = 0 ]; then check "the static program in an empty root (Containerfile's last step)" alone; else skip "the static program in an empty root" "not root"; fi
 fi
