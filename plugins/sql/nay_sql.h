@@ -164,6 +164,9 @@ void nay_sql_agg_free(nay_sql_agg *agg);
 /* nay_sql_agg_wish: what it was made from. */
 const nay_sql_wish *nay_sql_agg_wish(const nay_sql_agg *agg);
 
+/* nay_sql_agg_memory: ctx of the allocator that it was made with; NULL for malloc. */
+void *nay_sql_agg_memory(const nay_sql_agg *agg);
+
 /* nay_sql_agg_set_type: the type of the values when there may be none. Without it the first value
  * decides. */
 void nay_sql_agg_set_type(nay_sql_agg *agg, nay_key_type type);
