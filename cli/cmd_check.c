@@ -257,7 +257,8 @@ static void check_count(const check *c) {
 /* --ranges: of a range filter, and with both ends in a record. */
 static void check_range_options(check *c, check_options *o) {
   if (c->filters[0] == NULL || nay_filter_kind(c->filters[0]) != NAY_RANGE) {
-    die(EXIT_TROUBLE, "%s: --ranges is for range filters (nay build -t range)", c->names[0]);
+    die(EXIT_TROUBLE, "%s: --ranges is for range filters (nay build -t range --range-length COUNT)",
+        c->names[0]);
   }
   bool framed = o->keys.csv || o->keys.tsv || o->keys.jsonl || o->keys.separator != NULL;
   if (!framed) o->keys.separator = "\t";
