@@ -169,6 +169,14 @@ inline result<void> done(nay_status status, const nay_diag &diag) {
 }
 }  // namespace detail
 
+namespace detail {
+/* A text for C, which would take what is before a zero byte. */
+inline bool is_c_string(const std::string &text) { return text.find('\0') == std::string::npos; }
+inline failure zero_byte(const std::string &text) {
+  return {NAY_EINVAL, "a zero byte", text.find('\0'), 0};
+}
+}  // namespace detail
+
 /* ---- keys ------------------------------------------------------------------------------------ */
 
 /* key: bytes that somebody else owns. A C string ends at its 0, a string_view where it ends. */
@@ -487,6 +495,7 @@ class reader {
   }
   /* save: replaces the file atomically. */
   result<void> try_save(const std::string &path) const {
+    if (!detail::is_c_string(path)) return detail::zero_byte(path);
     nay_diag diag = {};
     return detail::done(nay_filter_save(filter_, path.c_str(), &diag), diag);
   }
@@ -574,6 +583,7 @@ class filter : public reader {
   }
   /* In another system's layout: "leveldb", "lab". NAY_EINVAL: there is no such layout. */
   static result<filter> try_make_as(const std::string &layout, const params &what) {
+    if (!detail::is_c_string(layout)) return detail::zero_byte(layout);
     nay_params p = what.c();
     const nay_format *format = nay_format_find(layout.c_str());
     if (format == nullptr) return unknown_layout();
@@ -591,6 +601,7 @@ class filter : public reader {
     });
   }
   static result<filter> try_decode_as(const std::string &layout, bytes from) {
+    if (!detail::is_c_string(layout)) return detail::zero_byte(layout);
     const nay_format *format = nay_format_find(layout.c_str());
     if (format == nullptr) return unknown_layout();
     return made([&](nay_diag *d, nay_filter **f) {
@@ -598,11 +609,13 @@ class filter : public reader {
     });
   }
   static result<filter> try_open(const std::string &path) {
+    if (!detail::is_c_string(path)) return detail::zero_byte(path);
     return made(
         [&](nay_diag *d, nay_filter **f) { return nay_filter_open(path.c_str(), nullptr, d, f); });
   }
   /* Probes a file in place, read-only; lazily: verified when it is first read. */
   static result<filter> try_mmap(const std::string &path, bool lazily = false) {
+    if (!detail::is_c_string(path)) return detail::zero_byte(path);
     return made([&](nay_diag *d, nay_filter **f) {
       return nay_filter_mmap(path.c_str(), lazily ? NAY_MMAP_LAZY : 0, nullptr, d, f);
     });
@@ -670,6 +683,7 @@ class filter : public reader {
     return detail::done(nay_filter_set_meta(c(), meta.data(), meta.size()));
   }
   result<void> try_describe_keys(const std::string &description) {
+    if (!detail::is_c_string(description)) return detail::zero_byte(description);
     return detail::done(nay_filter_set_key(c(), description.c_str()));
   }
 

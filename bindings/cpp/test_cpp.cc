@@ -143,6 +143,11 @@ static void test_files(const std::string &path) {
     ok(v.may_contain("anything"), "a view of nothing says maybe");
     ok(v.try_open(bytes).ok() && v.may_contain("foo") && !v.may_contain("baz") && v.try_copy()->try_add("baz").ok(), "a view");
   }
+  const std::string zero("\0", 1);
+  ok(nay::filter::try_open(path + zero).status() == NAY_EINVAL && nay::filter::try_mmap(path + zero).status() == NAY_EINVAL &&
+         f.try_save(path + zero).status() == NAY_EINVAL && f.try_describe_keys("int" + zero).status() == NAY_EINVAL &&
+         nay::filter::try_decode_as("nay" + zero, bytes).status() == NAY_EINVAL &&
+         nay::filter::try_make_as("lab" + zero, some(nay::kind::bloom)).why().offset == 3, "names with a zero byte");
   bytes[100] ^= 1;
   nay::result<nay::filter> damaged = nay::filter::try_decode(bytes);
   ok(damaged.status() == NAY_ECORRUPT && *damaged.why().what != 0, "damage is a failure");
