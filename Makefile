@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 
 .PHONY: all deps demo test test-quick test-long fuzz bench bench-quick bench-keep bench-sst bench-kv bench-web bench-billion \
-        install uninstall install-sqlite install-postgres install-duckdb amalgamation wasm playground site format lint abi-check abi-dump coverage clean help
+        install uninstall install-sqlite install-postgres install-duckdb amalgamation wasm playground site pictures format lint abi-check abi-dump coverage clean help
 
 # deps, demo and the tests install what is missing; the others name it and stop. NAY_BOOTSTRAP=no: neither.
 TIER ?= build
@@ -110,9 +110,12 @@ playground: wasm ## the library at work in one page that needs no server: build/
 	@python3 web/playground/bundle.py build/wasm/libnay/index.js build/wasm/libnay-trace.wasm \
 	  build/site/playground.html
 
-site: playground ## all documents, manuals and the playground as pages: build/site/index.html
+site: playground ## home page, documents and the playground as pages: build/site/index.html; NAY_SITE= their address
 	@python3 web/site/site.py build/site
 	@python3 web/site/site.py --check build/site
+
+pictures: playground ## the pictures of README and lessons, taken from the playground: doc/img/playground*.png
+	@node web/site/pictures.mjs build/site/playground.html
 
 format: ## clang-format all sources
 	@git ls-files '*.c' '*.h' | xargs clang-format -i
