@@ -171,6 +171,10 @@ inline result<void> done(nay_status status, const nay_diag &diag) {
 
 namespace detail {
 /* A text for C, which would take what is before a zero byte. */
+/* Text of C; empty for NULL, as of a filter that was moved from. */
+inline std::string_view view_of(const char *text) {
+  return text != nullptr ? std::string_view(text) : std::string_view();
+}
 inline bool is_c_string(const std::string &text) { return text.find('\0') == std::string::npos; }
 inline failure zero_byte(const std::string &text) {
   return {NAY_EINVAL, "a zero byte", text.find('\0'), 0};
@@ -504,8 +508,13 @@ class reader {
   /* health: a failure once a lazily mapped filter has met damage. */
   result<void> health() const { return detail::done(nay_filter_health(filter_)); }
   size_t nbytes() const noexcept { return nay_filter_nbytes(filter_); }
-  std::string_view key_description() const noexcept { return nay_filter_key(filter_); }
-  std::string_view format() const noexcept { return nay_format_name(nay_filter_format(filter_)); }
+  std::string_view key_description() const noexcept {
+    return detail::view_of(nay_filter_key(filter_));
+  }
+  std::string_view format() const noexcept {
+    const nay_format *format = nay_filter_format(filter_);
+    return detail::view_of(format != nullptr ? nay_format_name(format) : nullptr);
+  }
   std::string_view meta() const noexcept {
     size_t n = 0;
     auto *at = static_cast<const char *>(nay_filter_meta(filter_, &n));

@@ -32,7 +32,9 @@ static void test_ownership() {
   nay::filter b = std::move(a);
   ok(b.may_contain("foo") && !b.may_contain("bar"), "a moved filter answers");
   ok(a.may_contain("bar") && a.try_add("x").status() == NAY_EINVAL && a.try_stats().status() == NAY_EINVAL &&
-         !a.try_encode() && !a.try_merge(b) && !a.try_copy() && a.nbytes() == 0,
+         !a.try_encode() && !a.try_merge(b) && !a.try_copy() && a.nbytes() == 0 &&
+         a.meta().empty() && a.key_description().empty() && a.format().empty() && !a.try_as_key("1") &&
+         a.kind() == nay::kind::automatic && !a.health() && !a.try_hasher(),
      "a moved-from filter says maybe, and its other calls fail");
   a = b.try_copy().value();
   a.try_add("bar").value();
