@@ -8,10 +8,11 @@ export type Key = string | Uint8Array | ArrayBuffer | ArrayBufferView;
  * 'text,ascii-lower'). A string is converted, or refused; bytes are a key as it is. Notations of text ('hex', 'b64') are refused: decode them first.
  */
 export type KeyType =
-  | 'text' | 'int' | 'float' | 'bool' | 'date' | 'timestamp' | 'uuid' | 'numeric' | (string & {});
+  | 'text' | 'int' | 'float' | 'bool' | 'date' | 'timestamp' | 'uuid' | 'numeric'
+  | 'ordered-int' | 'ordered-float' | 'ordered-date' | 'ordered-timestamp' | (string & {});
 
 export type Kind =
-  | 'bloom' | 'blocked' | 'counting' | 'scalable' | 'window' | 'cuckoo' | 'xor' | 'fuse' | 'ribbon';
+  | 'bloom' | 'blocked' | 'counting' | 'scalable' | 'window' | 'cuckoo' | 'xor' | 'fuse' | 'ribbon' | 'range';
 export type Hash = 'xxh3' | 'siphash13' | 'caller';
 
 /**
@@ -46,6 +47,11 @@ export interface Params {
   window?: number | bigint;
   maxNkeys?: number | bigint;
   maxNbytes?: number | bigint;
+  /** range: how many numbers the longest range has for which the FPR is planned. */
+  rangeLength?: number | bigint;
+  /** range: how keys end in numbers, nay_range_keys of nay_range.h; and the byte that prefixes end in. */
+  rangeKeys?: number | bigint;
+  rangeDelimiter?: number | bigint;
   concurrent?: boolean;
   storeKey?: boolean;
   unique?: boolean;
@@ -93,6 +99,11 @@ export interface Stats {
   nstuck: number;
   nrefused: number;
   clock: number;
+  /** range filters, else 0: nay_stats of nay.h */
+  rangeLength: number;
+  rangeBlock: number;
+  rangeExact: number;
+  rangeShift: number;
   /** a block, or the whole array, has no clear bit: nkeysEstimated and utilisation are lower bounds */
   saturated: boolean;
 }

@@ -7,7 +7,10 @@ import { bytesOf } from './memory.js';
  * is a text, which the module converts or refuses. Bytes are a key as it is: of the types whose keys have one
  * length, bytes of another length are a text in disguise, and refused.
  */
-const NBYTES = { int: 8, float: 8, bool: 8, date: 8, timestamp: 8, uuid: 16 };
+const NBYTES = {
+  int: 8, float: 8, bool: 8, date: 8, timestamp: 8, uuid: 16,
+  'ordered-int': 8, 'ordered-float': 8, 'ordered-date': 8, 'ordered-timestamp': 8,
+};
 
 /** The type of a description, without its transformations. */
 const typeAlone = (type) => type.split(',')[0];
