@@ -8,7 +8,8 @@ export type Key = string | Uint8Array | ArrayBuffer | ArrayBufferView;
  * 'text,ascii-lower'). A string is converted, or refused; bytes are a key as it is. Notations of text ('hex', 'b64') are refused: decode them first.
  */
 export type KeyType =
-  | 'text' | 'int' | 'float' | 'bool' | 'date' | 'timestamp' | 'uuid' | 'numeric' | (string & {});
+  | 'text' | 'int' | 'float' | 'bool' | 'date' | 'timestamp' | 'uuid' | 'numeric'
+  | 'ordered-int' | 'ordered-float' | 'ordered-date' | 'ordered-timestamp' | (string & {});
 
 export type Kind =
   | 'bloom' | 'blocked' | 'counting' | 'scalable' | 'window' | 'cuckoo' | 'xor' | 'fuse' | 'ribbon';
