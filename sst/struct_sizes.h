@@ -3,6 +3,7 @@
 #define NAY_SST_STRUCT_SIZES_H
 
 #include "base/abi.h"
+#include "nay_parquet.h"
 #include "nay_sst.h"
 #include "nay_sst_cache.h"
 #include "nay_sst_compact.h"
@@ -35,6 +36,9 @@
 #define NAY_ABI_MERGE NAY_ABI(nay_sst_scan_options, merge_ctx)
 #define NAY_ABI_MERGE_SOURCE NAY_ABI(nay_sst_source, stable)
 #define NAY_ABI_COMPARATOR NAY_ABI(nay_sst_comparator, state)
+#define NAY_ABI_PARQUET_INFO NAY_ABI(nay_parquet_info, created_by)
+#define NAY_ABI_PARQUET_COLUMN NAY_ABI(nay_parquet_column, nfilters)
+#define NAY_ABI_PARQUET_FILTER NAY_ABI(nay_parquet_filter, encrypted)
 #define NAY_ABI_POLICY NAY_ABI(nay_policy, comparator)
 
 #endif /* NAY_SST_STRUCT_SIZES_H */
