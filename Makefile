@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 
 .PHONY: all deps demo test test-quick test-long fuzz bench bench-quick bench-keep bench-sst bench-kv bench-web bench-billion \
-        install uninstall amalgamation wasm playground site format lint abi-check abi-dump coverage clean help
+        install uninstall install-sqlite install-postgres amalgamation wasm playground site format lint abi-check abi-dump coverage clean help
 
 # deps, demo and the tests install what is missing; the others name it and stop. NAY_BOOTSTRAP=no: neither.
 TIER ?= build
@@ -73,6 +73,21 @@ bench-billion: all ## build a filter of 10^9 keys: 8 GB of temporary file, some 
 
 install: all ## install below $(DESTDIR)$(PREFIX)
 	@DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)"
+
+install-sqlite: ## install the extension for SQLite alone: lib/nay/sqlite/nay.so; needs libsqlite3-dev
+	@scripts/bootstrap check
+	@cmake --preset release -DCMAKE_INSTALL_PREFIX="$(PREFIX)" >/dev/null
+	@cmake --build --preset release -j $(JOBS) --target nay_sqlite
+	@DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)" --component sqlite
+
+PG_CONFIG ?= pg_config
+install-postgres: ## install the extension for PostgreSQL where PG_CONFIG says; needs postgresql-server-dev-15
+	@scripts/bootstrap check
+	@cmake --preset release >/dev/null
+	@cmake --build --preset release -j $(JOBS) --target nay_static
+	@mkdir -p build/release/postgres
+	@$(MAKE) -C build/release/postgres -f ../../../plugins/postgres/Makefile PG_CONFIG="$(PG_CONFIG)" \
+	  DESTDIR="$(DESTDIR)" all install
 
 uninstall: ## remove what the last install wrote below the same $(DESTDIR)$(PREFIX)
 	@scripts/uninstall build/release "$(PREFIX)" "$(DESTDIR)"

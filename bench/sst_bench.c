@@ -82,7 +82,8 @@ static size_t sst_get(const nay_sst *t, const char *keys, size_t n) {
   nay_sst_value v = {.size = sizeof v};
   size_t found = 0;
   for (size_t i = 0; i < n; i++) {
-    found += nay_sst_get(t, keys + i * BENCH_KEY_LEN, BENCH_KEY_LEN, NULL, &v) == NAY_OK;
+    found +=
+        nay_sst_get(t, keys + i * BENCH_KEY_LEN, BENCH_KEY_LEN, NAY_SST_NEWEST, NULL, &v) == NAY_OK;
   }
   nay_sst_value_free(&v);
   return found;
@@ -233,8 +234,10 @@ static void sst_lsm_open(sst_lsm *l, const sst_options *o, uint32_t flags) {
     nay_sst_read_options read = {sizeof read, .flags = flags};
     if (nay_sst_open(path, &read, NULL, NULL, &l->tables[i]) != NAY_OK) bench_die("%s", path);
   }
-  if (nay_sst_lookup_new_tables((const nay_sst *const *)l->tables, SST_TABLES, NULL, &l->lookup) !=
-      NAY_OK) {
+  if (nay_sst_lookup_new(
+          &(nay_sst_lookup_level){sizeof(nay_sst_lookup_level), (const nay_sst *const *)l->tables,
+                                  SST_TABLES, false},
+          1, NULL, NULL, NULL, &l->lookup) != NAY_OK) {
     bench_die("no memory");
   }
 }
@@ -247,7 +250,8 @@ static void sst_lsm_read(sst_lsm *l, const bench_keys *reads, size_t want, int w
   double start = bench_cpu();
   for (size_t i = 0; i < reads->n; i++) {
     const char *key = reads->strings + i * BENCH_KEY_LEN;
-    found += nay_sst_lookup_get(l->lookup, key, BENCH_KEY_LEN, NULL, &v, NULL) == NAY_OK;
+    found +=
+        nay_sst_lookup_get(l->lookup, key, BENCH_KEY_LEN, NAY_SST_NEWEST, NULL, &v, NULL) == NAY_OK;
   }
   double us = (bench_cpu() - start) * 1e6 / (double)reads->n;
   sst_expect(found, want);

@@ -9,6 +9,8 @@ void batch_new(key_batch *b, const key_reader *r, bool line_numbers, bool hashes
   b->keys = must_alloc(BATCH_KEYS * sizeof *b->keys);
   b->lens = must_alloc(BATCH_KEYS * sizeof *b->lens);
   b->plain = r->plain;
+  b->bads = must_alloc(sizeof *b->bads);
+  *b->bads = (bad_list){.n = 0};
   if (hashes) b->lo = must_alloc(BATCH_KEYS * sizeof *b->lo);
   if (wide) b->hi = must_alloc(BATCH_KEYS * sizeof *b->hi);
   b->memory = must_alloc(sizeof *b->memory);
@@ -25,6 +27,12 @@ void batch_new(key_batch *b, const key_reader *r, bool line_numbers, bool hashes
   b->text_lens = must_alloc(BATCH_KEYS * sizeof *b->text_lens);
 }
 
+void batch_forget_bads(key_batch *b, size_t first) {
+  for (size_t i = first; i < b->bads->n; i++) free(b->bads->at[i].why);
+  if (b->bads->n > first) b->bads->n = first;
+  if (first == 0) b->bads->npassed = 0;
+}
+
 void batch_free(key_batch *b) {
   free(b->keys);
   free(b->lens);
@@ -38,6 +46,11 @@ void batch_free(key_batch *b) {
   free(b->texts);
   free(b->text_lens);
   free(b->fail);
+  if (b->bads != NULL) {
+    batch_forget_bads(b, 0);
+    free(b->bads->at);
+  }
+  free(b->bads);
   if (b->memory != NULL) {
     free(b->memory->bytes);
     free(b->memory->scratch);
@@ -90,6 +103,16 @@ void batch_add(key_batch *b, const uint8_t *record, const key_record *r) {
   b->n++;
 }
 
+bad_record *batch_add_bad(key_batch *b, const uint8_t *bytes, size_t len, uint64_t line) {
+  bad_list *l = b->bads;
+  if (l->n == l->cap) {
+    l->cap = l->cap != 0 ? 2 * l->cap : 16;
+    l->at = must_grow(l->at, l->cap * sizeof *l->at);
+  }
+  l->at[l->n] = (bad_record){.before = b->n, .bytes = bytes, .len = len, .line = line};
+  return &l->at[l->n++];
+}
+
 void batch_end_records(key_batch *b, uint8_t terminator) {
   for (size_t i = 0; i < b->n; i++) {
     size_t len;
@@ -98,10 +121,38 @@ void batch_end_records(key_batch *b, uint8_t terminator) {
   }
 }
 
+const bad_record *batch_passing(const key_batch *b, size_t i) {
+  bad_list *l = b->bads;
+  bool passes = l->passes && l->npassed < l->n && l->at[l->npassed].before <= i;
+  return passes ? &l->at[l->npassed++] : NULL;
+}
+
+void batch_print_rest(const key_batch *b) {
+  for (const bad_record *bad; (bad = batch_passing(b, b->n)) != NULL;) {
+    out_record(bad->bytes, bad->len);
+  }
+}
+
+/* Record by record, with the bad ones between them. */
+static void batch_print_each(const key_batch *b, size_t w, uint64_t word) {
+  for (; word != 0; word &= word - 1) {
+    size_t len, i = 64 * w + (size_t)__builtin_ctzll(word);
+    for (const bad_record *bad; (bad = batch_passing(b, i)) != NULL;) {
+      out_record(bad->bytes, bad->len);
+    }
+    const uint8_t *record = batch_record(b, i, &len);
+    out_record(record, len);
+  }
+}
+
 /* Neighbouring records are copied together: most of the time a whole batch is one piece. */
 void batch_print(const key_batch *b, size_t w, uint64_t word) {
   const uint8_t *from = NULL;
   size_t run = 0;
+  if (b->bads->passes && b->bads->n > 0) {
+    batch_print_each(b, w, word);
+    return;
+  }
   while (word != 0) {
     size_t len, i = 64 * w + (size_t)__builtin_ctzll(word);
     const uint8_t *record = batch_record(b, i, &len);

@@ -28,6 +28,17 @@ void batch_scratch(struct batch_memory *m, const key_reader *r);
 bool batch_scratch_left(const key_batch *b, const key_reader *r, const uint8_t *p,
                         const uint8_t *at);
 
+/* batch_forget_bads: those from the first-th on. */
+void batch_forget_bads(key_batch *b, size_t first);
+
+/* batch_add_bad: a bad record before the next key. */
+bad_record *batch_add_bad(key_batch *b, const uint8_t *bytes, size_t len, uint64_t line);
+
+/* batch_is_full: of keys or of bad records. */
+static inline bool batch_is_full(const key_batch *b) {
+  return b->n == BATCH_KEYS || b->bads->n == BATCH_KEYS;
+}
+
 void batch_add(key_batch *b, const uint8_t *record, const key_record *r);
 
 /* batch_end_records: gives each record another terminator. */

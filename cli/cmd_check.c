@@ -132,6 +132,7 @@ static void check_annotated(const check *c, const key_batch *b, const uint64_t *
     if (!selected && !c->o->annotate) continue;
     size_t len;
     const uint8_t *record = batch_record(b, i, &len);
+    if (!c->o->common.json) selection_pass(b, i, "bad\t");
     if (c->o->common.json) {
       json_open(NULL, '{');
       selection_json_key(b, i);
@@ -144,6 +145,7 @@ static void check_annotated(const check *c, const key_batch *b, const uint64_t *
       out_record(record, len);
     }
   }
+  if (!c->o->common.json) selection_pass(b, n, "bad\t");
 }
 
 typedef uint64_t check_bitmap[BATCH_WORDS];
@@ -182,8 +184,10 @@ static void check_which(check *c, key_stream *s, const key_batch *b) {
   }
   size_t n = selection_take(&c->selection, s, b, any);
   for (size_t i = 0; i < n && !c->o->common.quiet; i++) {
+    if (!c->o->common.json) selection_pass(b, i, "");
     if (is_selected(any, i)) check_which_key(c, b, (const check_bitmap *)maps, i);
   }
+  if (!c->o->common.quiet && !c->o->common.json) selection_pass(b, n, "");
 }
 
 static void check_batch(check *c, key_stream *s, const key_batch *b) {
@@ -298,6 +302,7 @@ static void check_count(const check *c) {
   json_begin("nay.check/1");
   json_count("nkeys", c->selection.nkeys);
   json_count("nselected", c->selection.nselected);
+  json_count("nbad", bads_count());
   json_bool("overfilled", overfilled);
   json_end();
 }
@@ -330,8 +335,8 @@ static int check_keys(check *c, const char *const *paths, size_t npaths) {
     out_flush();
     return EXIT_FOUND;
   }
-  key_stream *s = stream_open(&c->o->common, &c->o->keys, paths, npaths, c->filters[0]);
-  stream_skip_bad_files(s);
+  key_stream *s = stream_open_to_answer(&c->o->common, &c->o->keys, paths, npaths, c->filters[0],
+                                        ON_BAD_REPORT);
   for (key_batch *b; !selection_done(&c->selection) && (b = stream_next(s)) != NULL;) {
     check_batch(c, s, b);
     if (b->idle) out_flush();

@@ -46,8 +46,7 @@ static void explain_wait(explain *e, explained_key k) {
 
 /* The keys in question; returns the exit status of their files. */
 static int explain_ask(explain *e, const keys_options *keys, bool waits) {
-  key_stream *s = stream_open(&e->o->common, keys, NULL, 0, NULL);
-  stream_skip_bad_files(s);
+  key_stream *s = stream_open_to_answer(&e->o->common, keys, NULL, 0, NULL, ON_BAD_REPORT);
   for (key_batch *b; (b = stream_next(s)) != NULL && !(e->o->common.quiet && e->found);) {
     for (size_t i = 0; i < b->n; i++) {
       size_t len;
@@ -89,6 +88,7 @@ static int explain_with_members(explain *e) {
   keys_options questions = {.type = keys->type,
                             .trim = keys->trim,
                             .ignore_case = keys->ignore_case,
+                            .on_bad = keys->on_bad,
                             .args = keys->args,
                             .threads = keys->threads};
   keys_options files = *keys;

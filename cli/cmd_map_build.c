@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bads.h"
 #include "described.h"
 #include "filterfile.h"
 #include "maps.h"
@@ -125,6 +126,7 @@ static void build_report(const map_options *o, const char *out, const nay_filter
     json_begin("nay.map.build/1");
     json_text("file", out);
     json_count("nkeys", nrows);
+    json_count("nbad", bads_count());
     json_count("ndistinct", s.nkeys);
     json_count("value_bits", s.value_bits);
     json_count("check_bits", s.check_bits);

@@ -1,6 +1,7 @@
 /* cmd_map_get.c - nay map get: the values of keys. */
 #include <stdlib.h>
 
+#include "bads.h"
 #include "described.h"
 #include "maps.h"
 #include "numbers.h"
@@ -78,6 +79,7 @@ static void get_count(const get *g) {
   json_begin("nay.map.get/1");
   json_count("nkeys", g->selection.nkeys);
   json_count("nselected", g->selection.nselected);
+  json_count("nbad", bads_count());
   json_end();
 }
 
@@ -88,9 +90,9 @@ int map_get(map_options *o) {
   get_open(&g, o);
   int reading = EXIT_FOUND;
   if (o->select.max_count != 0) { /* as in grep: 0 reads nothing */
-    key_stream *s = stream_open(&o->common, &o->keys, (const char *const *)o->keys.files.at,
-                                o->keys.files.n, NULL);
-    stream_skip_bad_files(s);
+    key_stream *s =
+        stream_open_to_answer(&o->common, &o->keys, (const char *const *)o->keys.files.at,
+                              o->keys.files.n, NULL, ON_BAD_REPORT);
     for (key_batch *b; (b = stream_next(s)) != NULL;) get_batch(&g, s, b);
     reading = stream_status(s);
     stream_close(s);

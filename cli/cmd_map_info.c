@@ -1,5 +1,6 @@
 /* cmd_map_info.c - nay map info and verify: what a map is, and whether it has the values of rows.
  */
+#include "bads.h"
 #include "described.h"
 #include "maps.h"
 #include "numbers.h"
@@ -82,7 +83,7 @@ int map_info(map_options *o) {
 
 typedef struct verify {
   const nay_filter *map;
-  uint64_t nrows, nwrong;
+  uint64_t nrows, nwrong, nbad_before;
   int reading; /* the exit status of files of rows that could not be read */
 } verify;
 
@@ -112,6 +113,7 @@ static void verify_json(const map_options *o, const char *path, const verify *v)
   if (o->keys.files.n > 0) {
     json_count("nkeys", v->nrows);
     json_count("nwrong", v->nwrong);
+    json_count("nbad", bads_count() - v->nbad_before);
   }
   json_bool("ok", verify_holds(v));
   json_end();

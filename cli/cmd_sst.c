@@ -114,6 +114,7 @@ static const option_use sst_uses[] = {
     TAKES_FOR(sst_options, keys, KEYS_FILES | KEYS_LINE_NUMBER, "get"),
     TAKES_FOR(sst_options, keys, KEYS_NULL, "build, get, scan"),
     TAKES_FOR(sst_options, keys, KEYS_TYPE, "build, get, scan, compact"),
+    TAKES_FOR(sst_options, keys, KEYS_BAD, "build, get"),
     TAKES_FOR(sst_options, keys, KEYS_FRAMING, "build, get"),
     REPORTS(REPORT_JSON),
     REPORTS_FOR(REPORT_PROGRESS, "build, get, compact"),

@@ -143,6 +143,7 @@ static int build_report(const build *b) {
     json_begin("nay.sst.build/1");
     json_text("file", b->out);
     json_count("nkeys", b->nrows);
+    json_count("nbad", bads_count());
     json_count("noverwritten", b->noverwritten);
     json_count("nbytes_table", info.nbytes);
     json_count("nblocks", info.nblocks);

@@ -64,7 +64,7 @@ static void get_slice(get *g, key_stream *s, const key_batch *b, size_t first, s
     }
     bool selected = found != g->o->invert;
     if (selected) get_print(g, b, first + i, found ? &g->values[i] : NULL, g->answering[i]);
-    selection_add(&g->selection, s, b, selected);
+    selection_add(&g->selection, s, b, first + i, selected);
   }
 }
 
@@ -108,6 +108,7 @@ static void get_json_count(const get *g) {
   json_begin("nay.sst.get/1");
   json_count("nkeys", g->selection.nkeys);
   json_count("nselected", g->selection.nselected);
+  json_count("nbad", bads_count());
   json_open("tables", '[');
   for (size_t i = 0; i < g->tables.n; i++) {
     nay_sst_count(g->tables.at[i], &c);
@@ -196,9 +197,9 @@ int sst_get(sst_options *o) {
   get *g = get_new(o);
   int reading = EXIT_FOUND;
   if (o->select.max_count != 0) { /* as in grep: 0 reads nothing */
-    key_stream *s = stream_open(&o->common, &o->keys, (const char *const *)o->keys.files.at,
-                                o->keys.files.n, NULL);
-    stream_skip_bad_files(s);
+    key_stream *s =
+        stream_open_to_answer(&o->common, &o->keys, (const char *const *)o->keys.files.at,
+                              o->keys.files.n, NULL, ON_BAD_REPORT);
     for (key_batch *b; (b = stream_next(s)) != NULL;) get_batch(g, s, b);
     reading = stream_status(s);
     stream_close(s);

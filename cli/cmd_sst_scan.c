@@ -123,7 +123,7 @@ static void scan_one(scan *s, const nay_sst *table, const char *path) {
     scan_entry(s, path, it);
     status = nay_sst_iter_next(it);
   }
-  if (status != NAY_OK && status != NAY_ENOENT) table_die(path, status, nay_sst_iter_diag(it));
+  if (status != NAY_OK && status != NAY_EEND) table_die(path, status, nay_sst_iter_diag(it));
   nay_sst_iter_free(it);
 }
 
@@ -176,7 +176,7 @@ static void scan_many(scan *s, const table_list *t) {
     scan_print(s, scan_path(t, nay_sst_scan_table(m)), &v, value, len);
     status = o->reverse ? nay_sst_scan_prev(m) : nay_sst_scan_next(m);
   }
-  if (status != NAY_OK && status != NAY_ENOENT) {
+  if (status != NAY_OK && status != NAY_EEND) {
     table_die(scan_path(t, nay_sst_scan_table(m)), status, nay_sst_scan_diag(m));
   }
   nay_sst_scan_free(m);

@@ -216,6 +216,7 @@ static void uniq_batch(uniq *u, const key_batch *b) {
     u->selected += (uint64_t)__builtin_popcountll(word);
     if (prints && word != 0) batch_print(b, w, word);
   }
+  if (prints && u->nleft == 0) batch_print_rest(b);
 }
 
 /*
@@ -257,6 +258,7 @@ static void uniq_json(const uniq *u, uint64_t nkeys, const promise *p) {
   json_count("nkeys", nkeys);
   json_count("nunique", u->fresh);
   json_count("nrepeats", nkeys - u->fresh);
+  json_count("nbad", bads_count());
   if (u->exact == NULL) json_real("fpr_now", p->stats.fpr_now);
   if (u->exact == NULL) promise_json(p);
   json_end();
@@ -271,9 +273,9 @@ static int uniq_run(options *common) {
   uniq u = {.o = o, .exact = o->exact ? exact_new() : NULL};
   u.filter = uniq_filter(o, &u.resumed);
   if (o->state != NULL) signals_stop_gently();
-  key_stream *s = stream_open(&o->common, &o->keys, (const char *const *)o->common.operands,
-                              (size_t)o->common.noperands, u.filter);
-  stream_skip_bad_files(s);
+  key_stream *s =
+      stream_open_to_answer(&o->common, &o->keys, (const char *const *)o->common.operands,
+                            (size_t)o->common.noperands, u.filter, ON_BAD_PASS);
   for (key_batch *b; (b = stream_next(s)) != NULL;) {
     uniq_batch(&u, b);
     if (b->idle) out_flush();
@@ -281,6 +283,7 @@ static int uniq_run(options *common) {
     if (o->common.quiet && u.selected > 0 && o->state == NULL) break; /* the answer is known */
   }
   uint64_t nkeys = stream_nkeys(s) - u.nleft;
+  int reading = stream_status(s); /* also counts what is bad in the last batch */
   promise p = uniq_promise(&u);
   if (o->common.json) {
     uniq_json(&u, nkeys, &p);
@@ -288,11 +291,10 @@ static int uniq_run(options *common) {
     out_text("%llu\n", (unsigned long long)u.selected);
   }
   out_flush();
-  bool nothing_read = nkeys == 0 && stream_status(s) != EXIT_FOUND;
+  bool nothing_read = nkeys == 0 && reading != EXIT_FOUND;
   if (o->state != NULL && !nothing_read) filterfile_save(u.filter, o->state);
   int status = uniq_status(&u, &p);
-  if (!o->common.quiet || u.selected == 0)
-    status = exit_worse(status, stream_status(s)); /* as grep */
+  if (!o->common.quiet || u.selected == 0) status = exit_worse(status, reading); /* as grep */
   if (u.nleft > 0) status = EXIT_TROUBLE;
   stream_close(s);
   signals_finish();

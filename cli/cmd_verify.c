@@ -31,6 +31,7 @@ typedef struct rival {
 typedef struct verdict {
   uint64_t nkeys, nmissing;  /* --keys */
   uint64_t nabsent, nmaybes; /* --absent, --random */
+  uint64_t nbad_before;      /* of the files before */
   double promise;            /* 0: none */
   bool expected;             /* it is --expect-fpr */
   int reading;               /* the exit status of key files that could not be read */
@@ -88,8 +89,8 @@ static const char *verify_fitting(const verdict *v) {
 
 static void verify_keys(const verify_options *o, nay_filter *f, verdict *v) {
   if (o->keys.files.n == 0) return;
-  key_stream *s = stream_open(&o->common, &o->keys, o->keys.files.at, o->keys.files.n, f);
-  stream_skip_bad_files(s);
+  key_stream *s = stream_open_to_answer(&o->common, &o->keys, o->keys.files.at, o->keys.files.n, f,
+                                        ON_BAD_REPORT);
   for (key_batch *b; (b = stream_next(s)) != NULL;) {
     uint64_t bitmap[BATCH_WORDS];
     nay_filter_may_contain_hash_many(f, b->lo, b->hi, b->n, bitmap);
@@ -105,8 +106,8 @@ static void verify_keys(const verify_options *o, nay_filter *f, verdict *v) {
 
 static void verify_absent(const verify_options *o, nay_filter *f, verdict *v) {
   if (o->absent_files.n == 0) return;
-  key_stream *s = stream_open(&o->common, &o->keys, o->absent_files.at, o->absent_files.n, f);
-  stream_skip_bad_files(s);
+  key_stream *s = stream_open_to_answer(&o->common, &o->keys, o->absent_files.at, o->absent_files.n,
+                                        f, ON_BAD_REPORT);
   for (key_batch *b; (b = stream_next(s)) != NULL;) {
     uint64_t bitmap[BATCH_WORDS];
     nay_filter_may_contain_hash_many(f, b->lo, b->hi, b->n, bitmap);
@@ -197,6 +198,7 @@ static void verify_json(const verify_options *o, const char *path, const nay_fil
     json_count("nkeys", v->nkeys);
     json_count("nmissing", v->nmissing);
   }
+  if (o->keys.files.n + o->absent_files.n > 0) json_count("nbad", bads_count() - v->nbad_before);
   if (verify_fitting(v) != NULL) json_text("format_fitting", verify_fitting(v));
   if (v->nabsent > 0) {
     json_count("nabsent", v->nabsent);
@@ -238,7 +240,7 @@ static int verify_one(const verify_options *all, const char *path) {
   if (asks) filterfile_unlock(f, path, o->filter.secret);
   bool reads = o->keys.files.n + o->absent_files.n > 0;
   if (reads || described_is_given(&o->keys)) described_filter(&own.keys, path, f);
-  verdict v = {0};
+  verdict v = {.nbad_before = bads_count()};
   v.judged = promise_judge(f, o->expect_fpr);
   v.promise = v.judged.fpr;
   verify_open_rivals(path, o, f, &v);

@@ -45,6 +45,7 @@ static void compare_count(const selection *s, const char *schema, const promise 
   json_begin(schema);
   json_count("nkeys", s->nkeys);
   json_count("nselected", s->nselected);
+  json_count("nbad", bads_count());
   json_real("fpr_now", p->stats.fpr_now);
   promise_json(p);
   json_end();
@@ -67,8 +68,7 @@ static void compare_batch(selection *chosen, key_stream *s, const nay_filter *f,
 static int compare_keys(selection *chosen, const keys_options *keys, const nay_filter *f,
                         const char *path, bool wants_common) {
   if (chosen->asked->max_count == 0) return EXIT_FOUND;
-  key_stream *s = stream_open(chosen->o, keys, &path, 1, f);
-  stream_skip_bad_files(s);
+  key_stream *s = stream_open_to_answer(chosen->o, keys, &path, 1, f, ON_BAD_REPORT);
   for (key_batch *b; (b = stream_next(s)) != NULL;) compare_batch(chosen, s, f, wants_common, b);
   int status = stream_status(s);
   stream_close(s);

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "bads.h"
 #include "described.h"
 #include "descriptors.h"
 #include "numbers.h"
@@ -451,6 +452,7 @@ static int report_change(const options *o, const char *done, const char *path, c
     json_begin(schema);
     json_text("file", path);
     if (nkeys != ESTIMATED) json_count("nkeys", nkeys);
+    if (nkeys != ESTIMATED) json_count("nbad", bads_count());
     if (removal) json_count("nremoved", nkeys - nabsent);
     if (removal) json_count("nmissing", nabsent);
     json_filter(f, nay_filter_format(f), encoded_size(f), &p);

@@ -130,7 +130,7 @@ key_reader key_reader_new(const keys_options *s) {
   }
   if (columns) reader_columns(&r, s);
   r.plain = r.framing == FRAME_LINES && reader_is_text(&r) && !r.crlf && r.separator == NULL &&
-            !s->line_number && !r.values;
+            !s->line_number && !r.values && s->max_record == 0;
   return r;
 }
 
@@ -140,6 +140,15 @@ size_t key_reader_room(const key_reader *r) {
 
 bool key_reader_keeps_cr(const key_reader *r) {
   return r->framing == FRAME_LINES && r->terminator == '\n' && !r->crlf;
+}
+
+void key_reader_check_whole(const key_reader *r) {
+  if (r->framing == FRAME_FIXED || r->framing == FRAME_LENGTH) {
+    die(EXIT_TROUBLE, "--on-bad=line is for lines and rows, and these keys are binary");
+  }
+  if (r->how.type == NAY_KEY_TEXT) return;
+  die(EXIT_TROUBLE, "--on-bad=line makes keys of type text, and these are of type %s",
+      nay_key_type_name(r->how.type));
 }
 
 /* ---- the start of a file, and places in it ---- */
@@ -161,6 +170,12 @@ uint64_t key_reader_next_line(const key_reader *r) { return r->nrecords + r->nin
 
 bool key_reader_is_text(const key_reader *r) {
   return (r->framing == FRAME_LINES && r->terminator == '\n') || reader_has_columns(r);
+}
+
+uint64_t key_reader_lines_inside(const key_reader *r, const uint8_t *p, size_t n) {
+  uint64_t inside = 0;
+  for (size_t i = 0; reader_has_columns(r) && i < n; i++) inside += p[i] == '\n';
+  return inside;
 }
 
 bool key_reader_can_end(const key_reader *r, const uint8_t *p, size_t len) {

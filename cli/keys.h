@@ -69,11 +69,17 @@ const char *key_reader_place(const key_reader *r, char text[64]);
 uint64_t key_reader_next_line(const key_reader *r);
 bool key_reader_is_text(const key_reader *r);
 
+/* key_reader_lines_inside: line ends in the n bytes of a record before its own. */
+uint64_t key_reader_lines_inside(const key_reader *r, const uint8_t *p, size_t n);
+
 /* key_reader_can_end: whether a record that did not end before these bytes can end in them. */
 bool key_reader_can_end(const key_reader *r, const uint8_t *p, size_t len);
 
 /* key_reader_is_utf16: whether a file of text that starts so is UTF-16. */
 bool key_reader_is_utf16(const key_reader *r, const uint8_t *p, size_t len);
+
+/* key_reader_check_whole: exits unless a whole record can be a key: lines and rows of text. */
+void key_reader_check_whole(const key_reader *r);
 
 /* key_reader_keeps_cr: whether a carriage return at the end of a line is part of the text. */
 bool key_reader_keeps_cr(const key_reader *r);

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bads.h"
 #include "cli.h"
 #include "commands.h"
 #include "descriptors.h"
@@ -62,7 +63,7 @@ int main(int argc, char **argv) {
   if (o->help) {
     help_command(c);
   } else {
-    status = c->run(o);
+    status = bads_end(c->run(o));
   }
   out_flush();
   options_free(o);

@@ -121,6 +121,7 @@ typedef struct rows {
   const char *const *paths; /* NULL: standard input */
   const char *unit;
   bool binary;
+  on_bad mode;
 } rows;
 
 /* False: there is no number; the rest of the row is filled all the same. */
@@ -137,8 +138,8 @@ static bool row_of(const rows *r, const key_batch *b, size_t i, map_row *row) {
   return true;
 }
 
-/* The rows of a batch, up to one that is none: then false. */
-static bool rows_take(const rows *r, const key_batch *b, bool goes_on,
+/* The rows of a batch; one whose value is none is bad. */
+static void rows_take(const rows *r, key_stream *s, const key_batch *b,
                       void (*each)(void *, const map_row *), void *ctx) {
   for (size_t i = 0; i < b->n; i++) {
     map_row row;
@@ -149,28 +150,25 @@ static bool rows_take(const rows *r, const key_batch *b, bool goes_on,
     }
     snprintf(why, sizeof why, ROW_PLACE ": '%s' is not a number from 0 to 2^64 - 1",
              ROW_PLACE_OF(&row), escape_text(b->values[i], b->value_lens[i], text, sizeof text));
-    if (!goes_on) die(EXIT_TROUBLE, "%s", why);
-    message_error("%s", why);
-    return false;
+    if (r->mode == ON_BAD_FAIL) die(EXIT_TROUBLE, "%s", why);
+    stream_bad_key(s, b, i, why);
   }
-  return true;
 }
 
 int map_rows(const options *o, const keys_options *keys, const char *const *paths, size_t n,
              bool goes_on, void (*each)(void *, const map_row *), void *ctx) {
   keys_options style = row_style(keys);
   key_reader reader = key_reader_new(&style);
-  rows r = {.paths = n > 0 ? paths : NULL, .unit = key_reader_unit(&reader)};
+  rows r = {.paths = n > 0 ? paths : NULL,
+            .unit = key_reader_unit(&reader),
+            .mode = (on_bad)keys->on_bad};
   r.binary = style.length_prefixed || style.type == KEY_U64LE;
-  int status = EXIT_FOUND;
-  key_stream *s = stream_open(o, &style, paths, n, NULL);
-  if (goes_on) stream_skip_bad_files(s);
-  for (key_batch *b; (b = stream_next(s)) != NULL;) {
-    if (rows_take(&r, b, goes_on, each, ctx)) continue;
-    status = EXIT_TROUBLE;
-    stream_skip_file(s);
-  }
-  status = exit_worse(status, stream_status(s));
+  if (r.mode == ON_BAD_DEFAULT) r.mode = goes_on ? ON_BAD_REPORT : ON_BAD_FAIL;
+  if (r.mode == ON_BAD_LINE) die(EXIT_TROUBLE, "--on-bad=line: a row of a map has a value too");
+  key_stream *s = goes_on ? stream_open_to_answer(o, &style, paths, n, NULL, r.mode)
+                          : stream_open(o, &style, paths, n, NULL);
+  for (key_batch *b; (b = stream_next(s)) != NULL;) rows_take(&r, s, b, each, ctx);
+  int status = stream_status(s);
   stream_close(s);
   return status;
 }

@@ -4,9 +4,11 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "bads.h"
 #include "numbers.h"
 #include "options.h"
 
+static const char *const option_on_bad[] = {"fail", "report", "skip", "pass", "line", NULL};
 static const char *const option_when[] = {"auto", "always", "never", NULL};
 
 /* ---- the filter to make ---- */
@@ -138,6 +140,18 @@ static const option_row keys_rows[] = {
      .part = KEYS_FRAMING},
     {"no-decompress", 0, NULL, FLAG_AT(keys_options, no_decompress),
      .help = "read compressed and binary files as they are", .part = KEYS_FRAMING},
+    {"on-bad", 0, "WHAT", CHOICE_AT(keys_options, on_bad),
+     .help = "what to do with a record that has no key, such as a line with too few fields: fail "
+             "ends its file, or a command whose result is a file; report says so, goes on and "
+             "gives exit status 2; skip goes on; pass prints it where records are printed; line "
+             "takes the whole line as the key:",
+     .choices = option_on_bad, .preset = ON_BAD_DEFAULT, .part = KEYS_BAD},
+    {"bad-to", 0, "FILE", FILE_AT(keys_options, bad_to),
+     .help = "write records without a key to FILE, each after its line number and a colon; FILE "
+             "must not exist",
+     .part = KEYS_BAD},
+    {"max-record", 0, "SIZE", SIZE_AT(keys_options, max_record),
+     .help = "a record of more bytes has no key (default: any number is fine)", .part = KEYS_BAD},
     {"threads", 'T', "N", NUMBER_AT(keys_options, threads),
      .help = "threads that build a static filter, 0: one for each CPU (default 2); another thread "
              "reads and hashes, unless N is 1",

@@ -56,6 +56,9 @@ typedef struct keys_options {
   bool values;           /* a record is a key and its value */
   bool value_is_rest;    /* all that follows the key's column */
   const char *value;     /* its column, with -F its field, or NULL: the second */
+  unsigned on_bad;       /* bads.h */
+  const char *bad_to;    /* or NULL */
+  uint64_t max_record;   /* bytes, 0: any number */
   text_list args;        /* keys that are arguments: no file is read then */
   text_list files;       /* --keys */
   uint64_t threads;
@@ -65,7 +68,8 @@ enum {
   KEYS_NULL = 2,    /* -0 */
   KEYS_FRAMING = 4, /* --csv -F -k and so on */
   KEYS_THREADS = 8, /* -T */
-  KEYS_STYLE = KEYS_TYPE | KEYS_NULL | KEYS_FRAMING | KEYS_THREADS,
+  KEYS_BAD = 128,   /* --on-bad --bad-to --max-record */
+  KEYS_STYLE = KEYS_TYPE | KEYS_NULL | KEYS_FRAMING | KEYS_THREADS | KEYS_BAD,
   KEYS_FILES = 16,      /* --keys */
   KEYS_ARGS = 32,       /* -e */
   KEYS_LINE_NUMBER = 64 /* --line-number */

@@ -403,11 +403,27 @@ static void output_check_input(const output_file *out, const char *path) {
       is_stdin ? "standard input" : path);
 }
 
+/* Records that are kept do not replace a result, nor a state: bads.c makes sure of every name. */
+static void options_check_bad_to(const options *o, const option_table *t) {
+  const char *kept = NULL;
+  for (size_t i = 0; i < t->n; i++) {
+    if (strcmp(t->rows[i].name, "bad-to") == 0) kept = *(const char **)option_value(o, &t->rows[i]);
+  }
+  for (size_t i = 0; kept != NULL && i < t->n; i++) {
+    const option_row *row = &t->rows[i];
+    bool is_path = row->type == OPTION_FILE || row->type == OPTION_OUTPUT;
+    const char *path = is_path ? *(const char **)option_value(o, row) : NULL;
+    if (path == NULL || strcmp(row->name, "bad-to") == 0 || strcmp(path, kept) != 0) continue;
+    die(EXIT_TROUBLE, "--bad-to and --%s are one file, %s: choose another", row->name, kept);
+  }
+}
+
 /*
  * A result that replaces one of the inputs destroys it, also by another name of the file, -f or
  * not. Filters that a command changes in place may be replaced.
  */
 static void options_check_inputs(const options *o, const option_table *t) {
+  options_check_bad_to(o, t);
   const option_row *result = options_output(o, t);
   output_file out = {.path = result != NULL ? *(const char **)option_value(o, result) : NULL};
   if (out.path == NULL || stat(out.path, &out.stat) != 0 || !S_ISREG(out.stat.st_mode)) return;

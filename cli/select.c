@@ -39,12 +39,12 @@ bool selection_goes_on(selection *s, const key_batch *b) {
   return s->left > 0;
 }
 
-void selection_add(selection *s, key_stream *stream, const key_batch *b, bool selected) {
+void selection_add(selection *s, key_stream *stream, const key_batch *b, size_t i, bool selected) {
   selection_file(s, b);
   s->nkeys++;
   s->nselected += selected;
   if (!selected || s->left == UINT64_MAX) return;
-  if (--s->left == 0) stream_skip_file(stream);
+  if (--s->left == 0) stream_skip_file(stream, i + 1);
 }
 
 size_t selection_take(selection *s, key_stream *stream, const key_batch *b, uint64_t *bitmap) {
@@ -57,7 +57,7 @@ size_t selection_take(selection *s, key_stream *stream, const key_batch *b, uint
   if (selected >= s->left) {
     selected = s->left;
     examined = selection_cut(bitmap, b->n, s->left);
-    stream_skip_file(stream);
+    stream_skip_file(stream, examined);
   }
   if (s->left != UINT64_MAX) s->left -= selected;
   s->nselected += selected;
@@ -82,6 +82,14 @@ void selection_prefix(const key_batch *b, size_t i) {
   if (b->lines != NULL) selection_place(b, b->lines[i]);
 }
 
+void selection_pass(const key_batch *b, size_t i, const char *mark) {
+  for (const bad_record *bad; (bad = batch_passing(b, i)) != NULL;) {
+    if (b->lines != NULL) selection_place(b, bad->line);
+    out_text("%s", mark);
+    out_record(bad->bytes, bad->len);
+  }
+}
+
 void selection_print(const selection *s, const key_batch *b, const uint64_t *bitmap) {
   for (size_t w = 0; w < (b->n + 63) / 64; w++) {
     uint64_t word = bitmap[w];
@@ -92,10 +100,12 @@ void selection_print(const selection *s, const key_batch *b, const uint64_t *bit
     for (; word != 0; word &= word - 1) {
       size_t len, i = 64 * w + (size_t)__builtin_ctzll(word);
       const uint8_t *record = batch_record(b, i, &len);
+      selection_pass(b, i, "");
       selection_prefix(b, i);
       out_record(record, len);
     }
   }
+  selection_pass(b, b->n, "");
 }
 
 void selection_print_header(const selection *s, const key_batch *b) {

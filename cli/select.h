@@ -27,10 +27,9 @@ bool selection_counts(const options *o, const select_options *asked);
  */
 size_t selection_take(selection *s, key_stream *stream, const key_batch *b, uint64_t *bitmap);
 
-/* selection_goes_on: whether --max-count allows another key of this file. selection_add: one key.
- */
+/* selection_goes_on: whether --max-count allows another key of this file. selection_add: key i. */
 bool selection_goes_on(selection *s, const key_batch *b);
-void selection_add(selection *s, key_stream *stream, const key_batch *b, bool selected);
+void selection_add(selection *s, key_stream *stream, const key_batch *b, size_t i, bool selected);
 
 /* selection_done: whether no more keys are needed: -q, and one is selected. */
 bool selection_done(const selection *s);
@@ -38,6 +37,10 @@ bool selection_done(const selection *s);
 /* selection_print: the selected records as they came, with their line numbers if wanted. */
 void selection_print(const selection *s, const key_batch *b, const uint64_t *bitmap);
 void selection_print_header(const selection *s, const key_batch *b);
+
+/* selection_pass: the bad records before key i that are to be printed, each after its line number,
+ * if wanted, and a mark. */
+void selection_pass(const key_batch *b, size_t i, const char *mark);
 
 /* selection_prefix: the line number of key i, if wanted, after the file's name when there are
  * several. selection_json_key: the members key and line. */

@@ -124,21 +124,33 @@ static void stream_take_args(key_stream *s, const keys_options *keys) {
 
 static const char *const stream_stdin[] = {"-"};
 
-key_stream *stream_open(const options *o, const keys_options *keys, const char *const *paths,
-                        size_t n, const nay_filter *hash_with) {
+static void stream_begin_bads(key_stream *s, const keys_options *keys, on_bad otherwise) {
+  s->mode = keys->on_bad != ON_BAD_DEFAULT ? (on_bad)keys->on_bad : otherwise;
+  s->given = keys->on_bad != ON_BAD_DEFAULT;
+  s->max_record = keys->max_record;
+  if (s->mode == ON_BAD_LINE) key_reader_check_whole(&s->reader);
+  bads_begin(keys, s->mode, s->skips_bad_files);
+}
+
+static key_stream *stream_open_as(const options *o, const keys_options *keys,
+                                  const char *const *paths, size_t n, const nay_filter *hash_with,
+                                  bool answers, on_bad otherwise) {
   key_stream *s = must_alloc(sizeof *s);
   *s = (key_stream){.reader = key_reader_new(keys),
                     .use = stream_use(o, keys),
                     .paths = n > 0 ? paths : stream_stdin,
                     .npaths = n > 0 ? n : 1,
                     .hash_with = hash_with,
+                    .skips_bad_files = answers,
                     .wide_hash = stream_wide_hash(hash_with)};
+  stream_begin_bads(s, keys, otherwise);
   s->wants_header = s->reader.wants_header;
   s->use.skips_mark = keys->args.n == 0 && key_reader_is_text(&s->reader);
   s->use.text = s->use.decompress && s->use.skips_mark;
   s->all_end_in_cr = key_reader_keeps_cr(&s->reader) && s->reader.how.type == NAY_KEY_TEXT;
   for (unsigned i = 0; i < RING; i++) {
     batch_new(&s->ring[i], &s->reader, keys->line_number, hash_with != NULL, s->wide_hash);
+    s->ring[i].bads->passes = s->mode == ON_BAD_PASS;
   }
   if (keys->args.n > 0) stream_take_args(s, keys);
   pthread_mutex_init(&s->lock, NULL);
@@ -150,9 +162,53 @@ key_stream *stream_open(const options *o, const keys_options *keys, const char *
   return s;
 }
 
-void stream_skip_bad_files(key_stream *s) { s->skips_bad_files = true; }
+key_stream *stream_open(const options *o, const keys_options *keys, const char *const *paths,
+                        size_t n, const nay_filter *hash_with) {
+  return stream_open_as(o, keys, paths, n, hash_with, false, ON_BAD_FAIL);
+}
 
-int stream_status(const key_stream *s) { return s->status; }
+key_stream *stream_open_to_answer(const options *o, const keys_options *keys,
+                                  const char *const *paths, size_t n, const nay_filter *hash_with,
+                                  on_bad otherwise) {
+  return stream_open_as(o, keys, paths, n, hash_with, true, otherwise);
+}
+
+/* The bad records of the batch that was used: those that were skipped with a file are gone. */
+static void stream_settle(key_stream *s) {
+  if (!s->holding) return;
+  const key_batch *b = &s->ring[s->used % RING];
+  for (size_t i = 0; i < b->bads->n; i++) {
+    const bad_record *bad = &b->bads->at[i];
+    if (s->mode == ON_BAD_REPORT && bad->why != NULL) {
+      if (i == 0) out_flush();
+      message_error("%s", bad->why);
+    }
+    if (s->mode == ON_BAD_REPORT) s->status = exit_worse(s->status, EXIT_TROUBLE);
+    bads_take(bad, b->name);
+  }
+  batch_forget_bads(&s->ring[s->used % RING], 0);
+}
+
+void stream_bad_key(key_stream *s, const key_batch *b, size_t i, const char *why) {
+  key_batch *held = &s->ring[s->used % RING];
+  size_t len, at = 0;
+  const uint8_t *bytes = batch_record(b, i, &len);
+  bad_record bad = *batch_add_bad(held, bytes, len, b->lines != NULL ? b->lines[i] : 0);
+  bad_list *l = held->bads;
+  while (at + 1 < l->n && l->at[at].before <= i) at++;
+  memmove(&l->at[at + 1], &l->at[at], (l->n - 1 - at) * sizeof *l->at);
+  bad.before = i;
+  if (bads_count() + at < BADS_TOLD) {
+    bad.why = must_alloc(strlen(why) + 1);
+    strcpy(bad.why, why);
+  }
+  l->at[at] = bad;
+}
+
+int stream_status(key_stream *s) {
+  stream_settle(s);
+  return s->status;
+}
 
 /* After the keys before the failure: what was printed of them comes first. */
 static void stream_tell_failure(key_stream *s, key_batch *b) {
@@ -167,13 +223,17 @@ static void stream_tell_failure(key_stream *s, key_batch *b) {
 static void batch_forget(key_batch *b) {
   b->n = 0;
   b->header = NULL;
+  batch_forget_bads(b, 0);
   free(b->fail);
   b->fail = NULL;
 }
 
 /* What comes after in the file was not read, nor what is wrong with it. */
-void stream_skip_file(key_stream *s) {
+void stream_skip_file(key_stream *s, size_t n) {
   key_batch *held = &s->ring[s->used % RING];
+  size_t nbads = 0;
+  while (nbads < held->bads->n && held->bads->at[nbads].before < n) nbads++;
+  batch_forget_bads(held, nbads);
   atomic_store(&s->skipped, held->file);
   free(held->fail);
   held->fail = NULL;
@@ -194,6 +254,7 @@ static void stream_tell_cr(const key_stream *s) {
 
 key_batch *stream_next(key_stream *s) {
   for (;;) {
+    stream_settle(s);
     key_batch *held = s->holding ? &s->ring[s->used % RING] : NULL;
     if (held != NULL && held->fail != NULL) stream_tell_failure(s, held);
     uint64_t skipped = s->skipped;
@@ -205,7 +266,7 @@ key_batch *stream_next(key_stream *s) {
     s->nkeys += b->n;
     stream_check_cr(s, b);
     progress_update(b->position, s->nkeys);
-    if (b->n > 0 || b->header != NULL) return b;
+    if (b->n > 0 || b->header != NULL || b->bads->n > 0) return b;
   }
   progress_clear();
   stream_tell_cr(s);
@@ -226,6 +287,7 @@ static void stream_stop(key_stream *s) {
 }
 
 void stream_close(key_stream *s) {
+  stream_settle(s);
   if (s->threaded) stream_stop(s);
   for (unsigned i = 0; i < RING; i++) batch_free(&s->ring[i]);
   source_close(s->source);

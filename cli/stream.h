@@ -6,6 +6,7 @@
 #ifndef NAY_STREAM_H
 #define NAY_STREAM_H
 
+#include "bads.h"
 #include "keys.h"
 #include "source.h"
 
@@ -33,6 +34,7 @@ typedef struct key_batch {
   uint64_t position;    /* bytes of input files read so far */
   bool idle;            /* the input pauses after this batch: flush */
   source_failure *fail; /* reading failed after these keys */
+  bad_list *bads;       /* records without a key */
   nay_status hashed;
   struct batch_memory *memory;
 } key_batch;
@@ -47,23 +49,31 @@ typedef struct key_stream key_stream;
 key_stream *stream_open(const options *o, const keys_options *keys, const char *const *paths,
                         size_t n, const nay_filter *hash_with);
 
+/*
+ * stream_open_to_answer: the same for commands that only answer: a file that cannot be read or is
+ * damaged ends where it fails, with a message, and the next one follows. What becomes of bad
+ * records without --on-bad is `otherwise`. stream_status is then 2, or 3 for damage; else 0.
+ */
+key_stream *stream_open_to_answer(const options *o, const keys_options *keys,
+                                  const char *const *paths, size_t n, const nay_filter *hash_with,
+                                  on_bad otherwise);
+int stream_status(key_stream *s);
+
 /* stream_must_exist: exits when one of the files cannot be opened: before anything else is said,
  * and before the ones before it are read. */
 void stream_must_exist(const options *o, const keys_options *keys, const char *const *paths,
                        size_t n);
 
 /* stream_next: the next batch, valid until the following call; NULL at the end. A file that cannot
- * be read, is damaged or has a malformed record ends the program: what a filter is made of must be
- * whole. */
+ * be read or is damaged ends the program, as does a bad record without --on-bad: what a filter is
+ * made of must be whole. */
 key_batch *stream_next(key_stream *s);
 
-/* stream_skip_bad_files: for commands that only answer. Such a file ends where it fails, with a
- * message, and the next one follows. stream_status is then 2, or 3 for damage; else 0. */
-void stream_skip_bad_files(key_stream *s);
-int stream_status(const key_stream *s);
+/* stream_bad_key: the record of key i of the batch is bad after all: the command cannot use it. */
+void stream_bad_key(key_stream *s, const key_batch *b, size_t i, const char *why);
 
-/* stream_skip_file: no more keys of the file of the last batch. */
-void stream_skip_file(key_stream *s);
+/* stream_skip_file: no more keys of the file of the last batch, of which n were used. */
+void stream_skip_file(key_stream *s, size_t n);
 
 uint64_t stream_nkeys(const key_stream *s); /* handed out so far */
 void stream_close(key_stream *s);
@@ -80,8 +90,13 @@ static inline const uint8_t *batch_text(const key_batch *b, size_t i, size_t *le
   return b->texts != NULL ? b->texts[i] : b->keys[i];
 }
 
-/* batch_print: the records of keys 64 * w + i for which bit i of word is set. */
+/* batch_passing: the next bad record that is to be printed before key i, or NULL. */
+const bad_record *batch_passing(const key_batch *b, size_t i);
+
+/* batch_print: the records of keys 64 * w + i for which bit i of word is set, and the bad ones
+ * before them that are to be printed; batch_print_rest: those that are left. */
 void batch_print(const key_batch *b, size_t w, uint64_t word);
+void batch_print_rest(const key_batch *b);
 
 /* word_mask: the bits of word w that stand for keys of an array of n. */
 static inline uint64_t word_mask(size_t n, size_t w) {

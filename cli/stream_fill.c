@@ -37,29 +37,6 @@ static bool stream_next_source(key_stream *s, key_batch *b) {
   return true;
 }
 
-/* The common case: lines as they are. Returns how many bytes were used. A line with the byte `zero`
- * is left, with *bad set; NULL: there is none. */
-static size_t stream_frame_plain(key_stream *s, key_batch *b, size_t searched, const uint8_t *zero,
-                                 bool *bad) {
-  const uint8_t *start = b->memory->bytes, *p = start, *end = start + b->memory->len;
-  const uint8_t *from = start + searched;
-  while (b->n < BATCH_KEYS && p < end) {
-    const uint8_t *stop = memchr(from, s->reader.terminator, (size_t)(end - from));
-    if (stop == NULL) {
-      if (!s->last) break;
-      stop = end; /* stream_fill has put a terminator there */
-    }
-    if (zero != NULL && zero < stop) break;
-    b->keys[b->n] = p;
-    b->lens[b->n] = (size_t)(stop - p);
-    b->n += stop != p || !s->reader.skip_empty;
-    s->reader.nrecords++;
-    from = p = stop + 1;
-  }
-  *bad = zero != NULL && b->n < BATCH_KEYS;
-  return p < end ? (size_t)(p - start) : b->memory->len;
-}
-
 static const char *stream_name(const key_stream *s) {
   return strcmp(s->name, "-") == 0 ? "standard input" : s->name;
 }
@@ -74,24 +51,85 @@ static void stream_place(const key_stream *s, char *text, size_t cap) {
   }
 }
 
-static bool stream_bad_record(key_stream *s, key_batch *b, const key_record *record,
-                              const key_failure *why) {
-  source_failure fail;
+/* A bad record does not end the file; of a file with zero bytes only when that was asked for. */
+static bool stream_goes_on(const key_stream *s) { return s->mode != ON_BAD_FAIL && s->given; }
+
+#define STREAM_ZERO "the line has a zero byte"
+
+/* What is wrong with the last record. */
+static void stream_why(const key_stream *s, const key_record *record, const key_failure *why,
+                       source_failure *fail) {
   char place[384], text[80], at[32] = "";
   const char *cr = "";
   stream_place(s, place, sizeof place);
   if (!why->is_value) {
-    source_fail(&fail, EXIT_TROUBLE, "%s: %s", place, why->what);
-    return stream_fail(b, &fail);
+    source_fail(fail, EXIT_TROUBLE, "%s: %s", place, why->what);
+    return;
   }
   size_t len = record->text_len;
   bool ends_in_cr = len > 0 && record->text[len - 1] == '\r';
   if (len > 0) snprintf(at, sizeof at, " (at byte %llu)", (unsigned long long)why->offset);
   if (ends_in_cr && key_reader_keeps_cr(&s->reader)) cr = "; --crlf drops the carriage return";
-  source_fail(&fail, EXIT_TROUBLE, "%s: '%s' is not of type %s: %s%s%s", place,
+  source_fail(fail, EXIT_TROUBLE, "%s: '%s' is not of type %s: %s%s%s", place,
               escape_text(record->text, len, text, sizeof text),
               nay_key_type_name(s->reader.how.type), why->what, at, cr);
+}
+
+static bool stream_bad_record(key_stream *s, key_batch *b, const key_record *record,
+                              const key_failure *why) {
+  source_failure fail;
+  stream_why(s, record, why, &fail);
   return stream_fail(b, &fail);
+}
+
+/*
+ * Where a bad record ends, so that reading goes on after it: at the end of its line, when its
+ * framing did not find the end. false: that is not in the batch yet.
+ */
+static bool stream_bad_extent(const key_stream *s, const uint8_t *p, const uint8_t *end,
+                              key_record *record) {
+  size_t left = (size_t)(end - p);
+  bool text = key_reader_is_text(&s->reader);
+  if (record->len == 0 && text) {
+    const uint8_t *stop = memchr(p, '\n', left);
+    if (stop == NULL && !s->last) return false;
+    record->len = stop != NULL ? (size_t)(stop - p) + 1 : left + 1;
+  }
+  if (record->len == 0 || (!text && s->reader.framing != FRAME_LINES)) record->len = left;
+  return true;
+}
+
+/* The bad record at p, which is the last one: counted, and perhaps a key after all. */
+static void stream_take_bad(key_stream *s, key_batch *b, const uint8_t *p, key_record *record,
+                            const key_failure *why) {
+  bad_record *bad = batch_add_bad(b, p, record->len, s->reader.nrecords + s->reader.ninner);
+  if (s->ntold < BADS_TOLD) {
+    source_failure fail;
+    stream_why(s, record, why, &fail);
+    bad->why = must_alloc(strlen(fail.text) + 1);
+    strcpy(bad->why, fail.text);
+    s->ntold++;
+  }
+  if (s->mode == ON_BAD_LINE) {
+    record->key = record->text = p;
+    record->key_len = record->text_len = record->len - 1;
+    bool cr = s->reader.crlf && record->text_len > 0 && p[record->text_len - 1] == '\r';
+    if (cr) record->key_len = --record->text_len;
+    record->line = bad->line;
+    batch_add(b, p, record);
+  }
+  s->reader.ninner += key_reader_lines_inside(&s->reader, p, record->len - 1);
+}
+
+/* A line with a zero byte. */
+static void stream_take_zero(key_stream *s, key_batch *b, const uint8_t *p, const uint8_t *stop) {
+  key_record record = {.len = (size_t)(stop - p) + 1};
+  const key_failure why = {.what = STREAM_ZERO};
+  stream_take_bad(s, b, p, &record, &why);
+}
+
+static const uint8_t *stream_next_zero(const uint8_t *p, const uint8_t *end) {
+  return p < end ? memchr(p, '\0', (size_t)(end - p)) : NULL;
 }
 
 /* What messages about the open file say. */
@@ -124,6 +162,36 @@ static bool stream_not_text(key_stream *s, key_batch *b, const uint8_t *record, 
   return stream_fail(b, &fail);
 }
 
+/* The common case: lines as they are. Returns how many bytes were used. A line with the byte `zero`
+ * is left, with *bad set; NULL: there is none. */
+static size_t stream_frame_plain(key_stream *s, key_batch *b, size_t searched, const uint8_t *zero,
+                                 bool *bad) {
+  const uint8_t *start = b->memory->bytes, *p = start, *end = start + b->memory->len;
+  const uint8_t *from = start + searched;
+  while (!batch_is_full(b) && p < end) {
+    const uint8_t *stop = memchr(from, s->reader.terminator, (size_t)(end - from));
+    if (stop == NULL) {
+      if (!s->last) break;
+      stop = end; /* stream_fill has put a terminator there */
+    }
+    if (zero != NULL && zero < stop) {
+      if (!stream_goes_on(s)) break;
+      s->reader.nrecords++;
+      stream_take_zero(s, b, p, stop);
+      zero = stream_next_zero(stop, end);
+      from = p = stop + 1;
+      continue;
+    }
+    b->keys[b->n] = p;
+    b->lens[b->n] = (size_t)(stop - p);
+    b->n += stop != p || !s->reader.skip_empty;
+    s->reader.nrecords++;
+    from = p = stop + 1;
+  }
+  *bad = zero != NULL && !stream_goes_on(s) && !batch_is_full(b);
+  return p < end ? (size_t)(p - start) : b->memory->len;
+}
+
 /* Every other case. */
 static bool stream_frame(key_stream *s, key_batch *b, const uint8_t *zero, size_t *used,
                          bool *more) {
@@ -132,17 +200,38 @@ static bool stream_frame(key_stream *s, key_batch *b, const uint8_t *zero, size_
   batch_scratch(m, &s->reader);
   uint8_t *scratch = m->scratch;
   *more = false;
-  while (b->n < BATCH_KEYS && p < end && batch_scratch_left(b, &s->reader, p, scratch)) {
+  while (!batch_is_full(b) && p < end && batch_scratch_left(b, &s->reader, p, scratch)) {
     key_record record;
     key_failure why;
+    bool header = s->reader.wants_header;
     key_result got = key_next(&s->reader, p, end, s->last, scratch, &record, &why);
     *more = got == KEY_MORE; /* a bad record may have no length: then its line */
     if (zero != NULL &&
         (*more || zero < p + record.len || memchr(p, '\n', (size_t)(zero - p)) == NULL)) {
-      return stream_not_text(s, b, p, *more ? key_reader_next_line(&s->reader) : record.line);
+      if (!stream_goes_on(s) || header) {
+        return stream_not_text(s, b, p, *more ? key_reader_next_line(&s->reader) : record.line);
+      }
+      if (got == KEY_OK) why = (key_failure){.what = STREAM_ZERO};
+      if (got == KEY_OK) got = KEY_BAD;
     }
-    if (got == KEY_BAD) return stream_bad_record(s, b, &record, &why);
+    if (got == KEY_OK && !record.skip && s->max_record != 0 && record.len - 1 > s->max_record) {
+      why = (key_failure){.what = "the record is longer than --max-record"};
+      got = KEY_BAD;
+    }
+    if (got == KEY_BAD && (s->mode == ON_BAD_FAIL || header)) {
+      return stream_bad_record(s, b, &record, &why);
+    }
+    if (got == KEY_BAD && !stream_bad_extent(s, p, end, &record)) {
+      s->reader.nrecords--;
+      *more = true;
+    }
     if (*more) break;
+    if (got == KEY_BAD) {
+      stream_take_bad(s, b, p, &record, &why);
+      zero = zero != NULL && zero < p + record.len ? stream_next_zero(p + record.len, end) : zero;
+      p += record.len;
+      continue;
+    }
     if (!record.skip) {
       batch_add(b, p, &record);
       scratch += record.scratch_used;
@@ -207,7 +296,7 @@ static bool stream_take(key_stream *s, key_batch *b, size_t *searched) {
   s->carry = b->memory->bytes + used;
   s->carry_len = b->memory->len - used;
   /* bytes left because the batch is full may hold terminators; an incomplete record does not */
-  *searched = more && b->n < BATCH_KEYS ? s->carry_len : 0;
+  *searched = more && !batch_is_full(b) ? s->carry_len : 0;
   return true;
 }
 
@@ -229,6 +318,7 @@ static void stream_keep(key_stream *s, struct batch_memory *m, bool framed) {
 void stream_fill(key_stream *s, key_batch *b) {
   struct batch_memory *m = b->memory;
   b->n = 0;
+  batch_forget_bads(b, 0);
   b->header = NULL;
   b->idle = false;
   b->hashed = NAY_OK;
@@ -240,10 +330,10 @@ void stream_fill(key_stream *s, key_batch *b) {
   size_t searched = s->searched;
   s->carry = m->bytes;
   bool ok = true;
-  while (ok && b->n == 0 && !s->ended) {
+  while (ok && b->n == 0 && b->bads->n == 0 && !s->ended) {
     bool frames = stream_can_frame(s, b, searched);
     if (frames) ok = stream_take(s, b, &searched);
-    if (!ok || b->n > 0 || b->header != NULL) break;
+    if (!ok || b->n > 0 || b->header != NULL || b->bads->n > 0) break;
     stream_keep(s, m, frames);
     if (s->source == NULL || (s->last && m->len == 0)) {
       ok = stream_next_source(s, b);

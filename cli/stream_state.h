@@ -38,6 +38,10 @@ struct key_stream {
   unsigned filled, used; /* counters: filled - used batches are ready or held */
   bool holding;          /* the consumer uses ring[used] */
   /* of the consumer: */
+  on_bad mode; /* what becomes of bad records */
+  bool given;  /* by --on-bad */
+  uint64_t max_record;
+  uint64_t ntold;       /* bad records with a message */
   bool skips_bad_files; /* status: of those that were skipped */
   int status;
   bool all_end_in_cr;       /* all keys so far */

@@ -92,7 +92,7 @@ nay_status table_count(const nay_sst *table, nay_diag *diag, uint64_t *entries) 
   for (; status == NAY_OK; status = nay_sst_iter_next(it)) ++*entries;
   *diag = *nay_sst_iter_diag(it);
   nay_sst_iter_free(it);
-  return status == NAY_ENOENT ? NAY_OK : status;
+  return status == NAY_EEND ? NAY_OK : status;
 }
 
 void table_print_entry(const sst_options *o, const void *key, size_t len, const void *value,

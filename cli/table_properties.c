@@ -98,7 +98,7 @@ static nay_status walk_all(properties_walk *w, const nay_sst *table) {
     walk_entry(w, key, len, value_len);
   }
   nay_sst_iter_free(it);
-  return status == NAY_ENOENT ? NAY_OK : status;
+  return status == NAY_EEND ? NAY_OK : status;
 }
 
 void table_properties_verify(const char *path, const nay_sst *table) {

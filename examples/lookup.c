@@ -33,9 +33,11 @@ static int look_up(char **paths, size_t n, char *keys, bool filters) {
     }
     tables[i] = open[i];
   }
-  if (nay_sst_lookup_new_tables(tables, n, NULL, &lookup) != NAY_OK) return 1;
+  nay_sst_lookup_level level = {sizeof level, tables, n, false};
+  if (nay_sst_lookup_new(&level, 1, NULL, NULL, NULL, &lookup) != NAY_OK) return 1;
   for (char *key = keys; *key != 0; key += strlen(key) + 1, nkeys++) {
-    nay_status status = nay_sst_lookup_get(lookup, key, strlen(key), &diag, &value, NULL);
+    nay_status status =
+        nay_sst_lookup_get(lookup, key, strlen(key), NAY_SST_NEWEST, &diag, &value, NULL);
     if (status == NAY_OK)
       found++;
     else if (status != NAY_ENOENT)

@@ -21,8 +21,10 @@ SHARED = {"base", "os"}  # compiled into both libraries: sst/names.h
 ISO_C = {"assert.h", "limits.h", "stdbool.h", "stddef.h", "stdint.h", "stdlib.h", "string.h"}
 # web/wasm is a platform of the library, not a user: it implements os/ there, and reports each step of a probe
 INSIDERS = {"web/wasm/os_wasm.c": {"os"}, "web/wasm/trace.c": {"base"}, "web/wasm/exports.c": {"base", "hash", ""}}
-# the module for Redis links the static library and takes RedisBloom's chains from one private header
-EXCEPTIONS = {"plugins/redis": {"redis/redis.h"}}
+# the module for Redis links the static library and takes RedisBloom's chains from one private header; the extensions of
+# SQL engines share plugins/sql
+EXCEPTIONS = {"plugins/redis": {"redis/redis.h"}, "plugins/sqlite": {"nay_sql.h"},
+              "plugins/postgres": {"nay_sql.h"}}
 PUBLIC = {"src": {path.name for path in (ROOT / "include").glob("*.h")},
           "sst": {path.name for folder in ("include", "sst/include") for path in (ROOT / folder).glob("*.h")}}
 INTRINSICS = {"cpu", "block"}  # kernels; CRC-32C

@@ -175,15 +175,15 @@ nay_status kv_get(kv *db, kv_slice key, uint64_t snapshot, kv_bytes *value, kv_t
   nay_diag diag = {.what = "a memtable"};
   size_t at = SIZE_MAX; /* which table failed */
   nay_status status = NAY_ENOENT;
-  for (size_t i = 0; status == NAY_ENOENT && memtables[i] != NULL; i++) {
-    status = nay_sst_memtable_get(memtables[i]->list, key.data, key.len, sequence, &found);
-    const char *what = found.deleted ? "memtable: deleted" : "memtable: found";
-    if (trace != NULL) trace(ctx, status == NAY_OK ? what : "memtable: absent");
+  /* a deletion ends the search: what is older must not come back */
+  for (size_t i = 0; status == NAY_ENOENT && !found.deleted && memtables[i] != NULL; i++) {
+    status = nay_sst_memtable_get(memtables[i]->list, key.data, key.len, sequence, &diag, &found);
+    const char *what = found.deleted ? "memtable: deleted" : "memtable: absent";
+    if (trace != NULL) trace(ctx, status == NAY_OK ? "memtable: found" : what);
   }
-  if (status == NAY_ENOENT)
+  if (status == NAY_ENOENT && !found.deleted)
     status = nay_sst_lookup_explain(g.view->levels->lookup, key.data, key.len, sequence,
                                     trace != NULL ? get_step : NULL, &g, &diag, &found, &at);
-  if (status == NAY_OK && found.deleted) status = NAY_ENOENT;
   if (status == NAY_OK) {
     value->data = kv__grow(value->data, found.len + 1);
     value->len = found.len;
@@ -218,7 +218,7 @@ nay_status kv_iter_new(kv *db, uint64_t snapshot, kv_slice from, kv_slice to, kv
   if (nay_sst_scan_new(v->levels->lookup, &how, NULL, NULL, &it->merge) != NAY_OK)
     abort(); /* memory */
   nay_status status = nay_sst_scan_first(it->merge);
-  if (status == NAY_OK || status == NAY_ENOENT) return status;
+  if (status == NAY_OK || status == NAY_EEND) return status;
   kv__fail(error, status, "%s: %s", db->dir, nay_sst_scan_diag(it->merge)->what);
   kv_iter_free(it);
   return status;

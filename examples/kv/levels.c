@@ -14,7 +14,7 @@
 static nay_status table_key_is(nay_sst_iter *it, nay_status status, kv_slice key, kv_file *at,
                                kv_error *error) {
   kv_slice has = {NULL, 0};
-  if (status != NAY_OK && status != NAY_ENOENT) {
+  if (status != NAY_OK && status != NAY_EEND) {
     at->diag = *nay_sst_iter_diag(it);
     return kv__blame(error, status, at);
   }

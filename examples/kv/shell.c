@@ -56,14 +56,14 @@ static int scan(kv *db, char **arg) {
   kv_iter it;
   kv_slice from = text(arg[1]), to = text(arg[1] != NULL ? arg[2] : NULL);
   nay_status status = kv_iter_new(db, 0, from, to, &error, &it);
-  if (status != NAY_OK && status != NAY_ENOENT) return end(status);
+  if (status != NAY_OK && status != NAY_EEND) return end(status);
   for (size_t len, value_len; status == NAY_OK; status = nay_sst_scan_next(it.merge)) {
     const void *key = nay_sst_scan_key(it.merge, &len),
                *value = nay_sst_scan_value(it.merge, &value_len);
     show(key, len, '\t');
     show(value, value_len, '\n');
   }
-  int result = status == NAY_ENOENT ? 0 : say(nay_sst_scan_diag(it.merge)->what);
+  int result = status == NAY_EEND ? 0 : say(nay_sst_scan_diag(it.merge)->what);
   kv_iter_free(&it);
   return result;
 }

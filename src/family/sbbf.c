@@ -11,7 +11,8 @@
  * The block is (hi * nblocks) >> 32: a multiplication, and folding is exact: block b of n is block
  * b / f of n / f. The 8 bits need one multiplication each and no branch, which fits one vector
  * register. The price is that k is 8 at every size, that each word takes one bit of each key, and
- * that blocks of 256 bits fill unevenly: 1% takes 10.5 bits per key, 0.1% 16.9 and 0.01% 26.3. Take it to exchange filters with Parquet, and blocked otherwise.
+ * that blocks of 256 bits fill unevenly: 1% takes 10.5 bits per key, 0.1% 16.9 and 0.01% 26.3. Take
+ * it to exchange filters with Parquet, and blocked otherwise.
  *
  * FPR: a block of j keys has a word's bit set with 1 - (31/32)^j, all eight with its 8th power; the
  * keys of a block are binomial over the blocks.

@@ -287,7 +287,7 @@ static nay_status cursor_set(nay_cursor *c, const nay_entry *e, nay_diag *diag) 
 static nay_status cursor_move_to(nay_cursor *c, uint32_t at, nay_diag *diag) {
   nay_entry e;
   c->valid = false;
-  if (at >= c->block.end) return at == c->block.end ? NAY_ENOENT : block_corrupt(diag, at);
+  if (at >= c->block.end) return at == c->block.end ? NAY_EEND : block_corrupt(diag, at);
   NAY_TRY(cursor_decode(c, at, diag, &e));
   return cursor_set(c, &e, diag);
 }
@@ -305,7 +305,7 @@ nay_status nay_sst__cursor_first(nay_cursor *c, nay_diag *diag) {
 }
 
 nay_status nay_sst__cursor_next(nay_cursor *c, nay_diag *diag) {
-  return c->valid ? cursor_move_to(c, c->entry.next, diag) : NAY_ENOENT;
+  return c->valid ? cursor_move_to(c, c->entry.next, diag) : NAY_EEND;
 }
 
 /* Moves from a restart point to the last entry that starts before offset `limit`. */
@@ -331,12 +331,12 @@ static nay_status cursor_before(nay_cursor *c, uint32_t limit, nay_diag *diag) {
     }
   }
   c->valid = false;
-  if (low == 0) return NAY_ENOENT;
+  if (low == 0) return NAY_EEND;
   return cursor_walk_to(c, low - 1, limit, diag);
 }
 
 nay_status nay_sst__cursor_prev(nay_cursor *c, nay_diag *diag) {
-  return c->valid ? cursor_before(c, c->entry.at, diag) : NAY_ENOENT;
+  return c->valid ? cursor_before(c, c->entry.at, diag) : NAY_EEND;
 }
 
 nay_status nay_sst__cursor_at(nay_cursor *c, uint32_t at, nay_diag *diag) {
@@ -363,7 +363,7 @@ nay_status nay_sst__block_walk(const nay_block *block, nay_block_visit visit, vo
     if (status == NAY_OK) status = nay_sst__cursor_next(&c, diag);
   }
   nay__buffer_free(&c.key, a);
-  return status == NAY_ENOENT ? NAY_OK : status;
+  return status == NAY_EEND ? NAY_OK : status;
 }
 
 /* ---- checking ---- */

@@ -140,7 +140,7 @@ nay_status nay_sst__block_check(const nay_block *block, nay_order order, const n
 
 /*
  * nay_cursor: the iterator of a block; it reconstructs each key. Set block, order and allocator,
- * and zero the rest. A movement returns NAY_OK at an entry, NAY_ENOENT past either end (the cursor
+ * and zero the rest. A movement returns NAY_OK at an entry, NAY_EEND past either end (the cursor
  * is then invalid), NAY_ECORRUPT or NAY_ENOMEM. The caller frees `key` at the end.
  */
 typedef struct nay_cursor {

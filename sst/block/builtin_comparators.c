@@ -90,7 +90,7 @@ nay_status nay_sst_comparator_find(const char *name, nay_sst_comparator *compara
   if (strcmp(name, COMPARATOR_REVERSE) == 0) return nay_sst_comparator_reverse(comparator);
   if (strcmp(name, COMPARATOR_DECIMAL) == 0) return nay_sst_comparator_decimal(comparator);
   if (!nay_sst__number_of_name(name, COMPARATOR_PREFIX, UINT16_MAX, &n) || n == 0)
-    return NAY_ENOENT;
+    return NAY_EINVAL;
   return nay_sst_comparator_prefix(n, comparator);
 }
 

@@ -56,7 +56,7 @@ nay_status nay_sst_filters_at(const nay_sst_filters *t, uint64_t i, nay_sst_filt
     f.format = nay_format_find("nay");
     f.of_prefixes = true;
   } else if (i >= n) {
-    return NAY_ENOENT;
+    return NAY_EEND;
   } else if (nay_sst__filters_in_blocks(t)) {
     f = nay_sst__filters_at_foreign(t, i);
   } else if (t->layout == NAY_SST_FULL_FILTER) {

@@ -12,7 +12,7 @@
  *   nay_sst *t;
  *   nay_sst_value v = {.size = sizeof v};
  *   if (nay_sst_open("a.ldb", NULL, NULL, NULL, &t) != NAY_OK) return 1;
- *   if (nay_sst_get(t, "baz", 3, NULL, &v) == NAY_ENOENT) puts("nay");
+ *   if (nay_sst_get(t, "baz", 3, NAY_SST_NEWEST, NULL, &v) == NAY_ENOENT) puts("nay");
  *   nay_sst_value_free(&v);
  *   nay_sst_free(t);
  *
@@ -69,6 +69,7 @@ typedef enum nay_sst_keys {
 } nay_sst_keys;
 
 #define NAY_SST_MAX_SEQUENCE 0xffffffffffffffu /* 56 bits */
+#define NAY_SST_NEWEST NAY_SST_MAX_SEQUENCE    /* a get at this sequence sees every version */
 
 /* nay_sst_entry: an internal key, taken apart. */
 typedef struct nay_sst_entry {
@@ -137,7 +138,7 @@ NAY_API nay_status nay_sst_comparator_decimal(nay_sst_comparator *comparator);
  * newest first for keys that end in a time. NAY_EINVAL: 0 or above 65535. */
 NAY_API nay_status nay_sst_comparator_prefix(size_t len, nay_sst_comparator *comparator);
 
-/* nay_sst_comparator_find: the library's own of this name. NAY_ENOENT: there is none. */
+/* nay_sst_comparator_find: the library's own of this name. NAY_EINVAL: there is none. */
 NAY_API nay_status nay_sst_comparator_find(const char *name, nay_sst_comparator *comparator);
 
 /* ---- codecs ---------------------------------------------------------------------------------- */
@@ -405,27 +406,24 @@ typedef struct nay_sst_value {
   const void *bytes;
   size_t len;
   uint64_t sequence; /* of an internal key; else 0 */
-  bool deleted;      /* the newest version is a deletion; bytes and len are then those of it */
+  bool deleted;      /* the get found a deletion: older tables must not be searched for the key */
   void *hold;        /* the library's */
 } nay_sst_value;
 
 NAY_API void nay_sst_value_free(nay_sst_value *value);
 
 /*
- * nay_sst_get: checks the range of keys, then the filter, then the index, then one block.
- * NAY_ENOENT: not in the table. NAY_OK with value->deleted: the table knows that it was deleted.
+ * nay_sst_get: the newest version of a key that is not above `sequence` (NAY_SST_NEWEST: the
+ * newest). Checks the range of keys, then the filter, then the index, then one block. NAY_ENOENT:
+ * the table has no value; value->deleted tells whether it says that the key was deleted.
  * NAY_ECORRUPT, NAY_ENOTSUP (a compressed block without its codec, keys that are not in the order
  * of the comparator, an entry or a block that only RocksDB has), NAY_EFULL (max_block_bytes),
  * NAY_EIO, NAY_ENOMEM: diag says where. In a table that nay did not write, compressed blocks
  * without their codec make every get NAY_ENOTSUP: the order is not known. NAY_EINVAL: also a
  * comparator that calls other bytes the same key without equal_may_differ.
  */
-NAY_API nay_status nay_sst_get(const nay_sst *sst, const void *key, size_t len, nay_diag *diag,
-                               nay_sst_value *value);
-
-/* nay_sst_get_at: of internal keys, the newest version that is not above sequence. */
-NAY_API nay_status nay_sst_get_at(const nay_sst *sst, const void *key, size_t len,
-                                  uint64_t sequence, nay_diag *diag, nay_sst_value *value);
+NAY_API nay_status nay_sst_get(const nay_sst *sst, const void *key, size_t len, uint64_t sequence,
+                               nay_diag *diag, nay_sst_value *value);
 
 /*
  * nay_sst_may_contain: by range and filters alone; false is certain. May read a filter partition,

@@ -112,7 +112,7 @@ typedef struct nay_sst_filters_entry {
 
 /*
  * nay_sst_filters_at: the i-th of nfilters + nempty, in the order of the file; one without bytes
- * is empty. NAY_ENOENT past the last.
+ * is empty. NAY_EEND past the last.
  */
 NAY_API nay_status nay_sst_filters_at(const nay_sst_filters *table, uint64_t i,
                                       nay_sst_filters_entry *filter);

@@ -44,7 +44,7 @@ extern "C" {
 
 /*
  * nay_sst_iter: walks a table in order. Movements return NAY_OK when the iterator is at an entry,
- * NAY_ENOENT past either end, or an error, which stays until it is moved elsewhere. key and value
+ * NAY_EEND past either end, or an error, which stays until it is moved elsewhere. key and value
  * are valid until it moves; in a table of internal keys the key is the whole internal key.
  */
 typedef struct nay_sst_iter nay_sst_iter;
@@ -99,7 +99,7 @@ NAY_API uint64_t nay_sst_iter_term(const nay_sst_iter *iter);
 /*
  * nay_sst_source: sorted entries of your own: the calls of an iterator. Keys are as in the
  * tables: internal keys (nay_sst_key_join makes them), or plain ones. Movements return NAY_OK at an
- * entry, NAY_ENOENT past either end, or an error. seek takes a user key and goes to the first entry
+ * entry, NAY_EEND past either end, or an error. seek takes a user key and goes to the first entry
  * that is not below it, its newest version; seek_for_prev to the last entry that is not above it,
  * its oldest version. next and prev are called at entries alone. key and value stay valid until the
  * next movement; if `stable`, while the source is used, and then nothing is copied. Entries must be
@@ -157,7 +157,7 @@ NAY_API nay_status nay_sst_scan_new(const nay_sst_lookup *lookup,
 NAY_API void nay_sst_scan_free(nay_sst_scan *merge);
 
 /*
- * Movements return NAY_OK when the iterator is at an entry, NAY_ENOENT past either end or bound, or
+ * Movements return NAY_OK when the iterator is at an entry, NAY_EEND past either end or bound, or
  * an error. next and prev may follow each other in any order; at no entry they return what the last
  * movement did.
  */

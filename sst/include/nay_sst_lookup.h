@@ -4,12 +4,12 @@
  * memtable.
  *
  *   const nay_sst *tables[] = {newest, older, oldest};
+ *   nay_sst_lookup_level level = {sizeof level, tables, 3, false};
  *   nay_sst_lookup *lookup;
- *   if (nay_sst_lookup_new_tables(tables, 3, NULL, &lookup) != NAY_OK) return 1;
+ *   if (nay_sst_lookup_new(&level, 1, NULL, NULL, NULL, &lookup) != NAY_OK) return 1;
  *   nay_sst_value v = {.size = sizeof v};
- *   if (nay_sst_lookup_get(lookup, "foo", 3, NULL, &v, NULL) == NAY_ENOENT) puts("nay");
- *   nay_sst_value_free(&v);
- *   nay_sst_lookup_free(lookup);
+ *   if (nay_sst_lookup_get(lookup, "foo", 3, NAY_SST_NEWEST, NULL, &v, NULL) == NAY_ENOENT)
+ * puts("nay"); nay_sst_value_free(&v); nay_sst_lookup_free(lookup);
  *
  * LEVELS. A leveled LSM tree has overlapping tables in level 0 and tables with disjoint ranges of
  * keys below it. nay_sst_lookup_new takes them so: in a disjoint level one table at most is
@@ -39,9 +39,6 @@ extern "C" {
  */
 typedef struct nay_sst_lookup nay_sst_lookup;
 
-NAY_API nay_status nay_sst_lookup_new_tables(const nay_sst *const *tables, size_t n,
-                                             const nay_allocator *allocator,
-                                             nay_sst_lookup **lookup);
 NAY_API void nay_sst_lookup_free(nay_sst_lookup *lookup);
 
 /*
@@ -64,7 +61,7 @@ typedef struct nay_sst_lookup_options {
 } nay_sst_lookup_options;
 
 /*
- * nay_sst_lookup_new: the same for n levels, the newest first; options may be NULL. Tables are
+ * nay_sst_lookup_new: a lookup over n levels, the newest first; options may be NULL. Tables are
  * counted from 0, level after level. NAY_EINVAL: a disjoint level is not (diag->offset is the
  * number of the first table that is not above the one before it), or a table in it has no readable
  * first key. NAY_EMISMATCH: it is that of a table with another comparator. Reads the last block of
@@ -109,23 +106,20 @@ NAY_API nay_status nay_sst_lookup_new_edited(const nay_sst_lookup *previous,
 NAY_API const nay_sst *nay_sst_lookup_table(const nay_sst_lookup *lookup, size_t number);
 
 /*
- * nay_sst_lookup_get: NAY_ENOENT when no table has the key, or the newest that does says that it is
- * deleted (value->deleted). table (may be NULL) tells which one answered, or failed. Errors as
- * nay_sst_get: a damaged table is an error, not a reason to search an older one.
+ * nay_sst_lookup_get: nay_sst_get over all tables. NAY_ENOENT when no table has the key, or the
+ * newest that does says that it is deleted (value->deleted). table (may be NULL) tells which one
+ * answered, or failed. Errors as nay_sst_get: a damaged table is an error, not a reason to search
+ * an older one.
  *
  * A value that was combined of merge operands is the value's own, not a view; its sequence and
  * `table` are those of the newest operand. NAY_ECORRUPT: operands cannot be combined.
  */
 NAY_API nay_status nay_sst_lookup_get(const nay_sst_lookup *lookup, const void *key, size_t len,
-                                      nay_diag *diag, nay_sst_value *value, size_t *table);
-
-/* nay_sst_lookup_get_at: of internal keys, the newest version that is not above sequence. */
-NAY_API nay_status nay_sst_lookup_get_at(const nay_sst_lookup *lookup, const void *key, size_t len,
-                                         uint64_t sequence, nay_diag *diag, nay_sst_value *value,
-                                         size_t *table);
+                                      uint64_t sequence, nay_diag *diag, nay_sst_value *value,
+                                      size_t *table);
 
 /*
- * nay_sst_lookup_get_many: nay_sst_lookup_get_at for n keys at once: keys[i] of lens[i] bytes,
+ * nay_sst_lookup_get_many: nay_sst_lookup_get for n keys at once: keys[i] of lens[i] bytes,
  * statuses[i] and values[i] as that call gives them, and tables[i] unless tables is NULL. Keys may
  * come in any order, and more than once. Faster than one by one, most of all for absent keys in
  * many tables: the keys are hashed together, each filter takes them as one batch, and keys in one
@@ -153,7 +147,7 @@ typedef struct nay_sst_lookup_newer {
 } nay_sst_lookup_newer;
 
 /*
- * nay_sst_lookup_get_below: nay_sst_lookup_get_at below a memtable: combines its operands, all of
+ * nay_sst_lookup_get_below: nay_sst_lookup_get below a memtable: combines its operands, all of
  * them newer than the tables, with what the tables have. value->sequence is 0: the newest operand
  * is the caller's. NAY_ENOTSUP: the lookup has no merge operator.
  */
@@ -192,7 +186,7 @@ typedef struct nay_sst_lookup_step {
 
 typedef void (*nay_sst_lookup_visitor)(void *ctx, const nay_sst_lookup_step *step);
 
-/* nay_sst_lookup_explain: nay_sst_lookup_get_at, which tells each step to call (may be NULL). */
+/* nay_sst_lookup_explain: nay_sst_lookup_get, which tells each step to call (may be NULL). */
 NAY_API nay_status nay_sst_lookup_explain(const nay_sst_lookup *lookup, const void *key, size_t len,
                                           uint64_t sequence, nay_sst_lookup_visitor call, void *ctx,
                                           nay_diag *diag, nay_sst_value *value, size_t *table);

@@ -48,12 +48,13 @@ NAY_API nay_status nay_sst_memtable_add(nay_sst_memtable *memtable, const nay_ss
                                         const void *value, size_t value_len);
 
 /*
- * nay_sst_memtable_get: as nay_sst_get_at: the newest version that is not above sequence. NAY_OK
- * with value->deleted: it was deleted. NAY_ENOENT: the memtable has none. NAY_ENOTSUP: it is a
- * merge operand; nay_sst_iter.h combines it with what is older.
+ * nay_sst_memtable_get: as nay_sst_get: the newest version that is not above `sequence`.
+ * NAY_ENOENT: the memtable has no value; value->deleted tells whether it has a deletion.
+ * NAY_ENOTSUP: the version is a merge operand; nay_sst_iter.h combines it with what is older.
  */
 NAY_API nay_status nay_sst_memtable_get(const nay_sst_memtable *memtable, const void *key,
-                                        size_t len, uint64_t sequence, nay_sst_value *value);
+                                        size_t len, uint64_t sequence, nay_diag *diag,
+                                        nay_sst_value *value);
 
 /* nay_sst_memtable_source: sets *source to a source of nay_sst_scan_new, at no entry yet.
  * NAY_EINVAL: source->size. NAY_ENOMEM. Free it with source->free if no merge takes it. */

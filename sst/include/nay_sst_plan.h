@@ -115,7 +115,7 @@ NAY_API nay_status nay_sst_plan_new(const nay_sst_plan_params *params,
                                     const nay_allocator *allocator, nay_diag *diag,
                                     nay_sst_plan **plan);
 
-/* nay_sst_plan_level: level i from 0 in the order of lookups. NAY_ENOENT: past the last. */
+/* nay_sst_plan_level: level i from 0 in the order of lookups. NAY_EEND: past the last. */
 NAY_API nay_status nay_sst_plan_level(const nay_sst_plan *plan, nay_sst_plan_allocation allocation,
                                       size_t i, nay_sst_level *level);
 

@@ -211,7 +211,7 @@ nay_status nay_sst_plan_level(const nay_sst_plan *plan, nay_sst_plan_allocation 
                               size_t i, nay_sst_level *level) {
   if (plan == NULL || level == NULL || !lsm_is_allocation(allocation)) return NAY_EINVAL;
   NAY_TRY(nay__abi_check(NAY_ABI_LSM_LEVEL, level, NULL));
-  if (i >= plan->tree.n) return NAY_ENOENT;
+  if (i >= plan->tree.n) return NAY_EEND;
   const nay_lsm_sizes *sizes = &plan->sizes[allocation];
   const nay_lsm_run *run = &plan->tree.level[i];
   nay_lsm_size filter = sizes->level[i];

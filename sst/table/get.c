@@ -188,8 +188,8 @@ nay_status nay_sst__get(const nay_sst *t, const nay_target *target, nay_hash_mem
   return status;
 }
 
-nay_status nay_sst_get_at(const nay_sst *t, const void *key, size_t len, uint64_t sequence,
-                          nay_diag *diag, nay_sst_value *value) {
+nay_status nay_sst_get(const nay_sst *t, const void *key, size_t len, uint64_t sequence,
+                       nay_diag *diag, nay_sst_value *value) {
   if (t == NULL || value == NULL || (key == NULL && len != 0) || sequence > NAY_SST_MAX_SEQUENCE) {
     return nay__fail(diag, NAY_EINVAL,
                      "table, key or value is NULL, or the sequence number has more than 56 bits",
@@ -199,12 +199,9 @@ nay_status nay_sst_get_at(const nay_sst *t, const void *key, size_t len, uint64_
   nay_target target = {len != 0 ? key : "", len, NAY_KEY_TRAILER_OF(sequence)};
   nay_hash_memo memo = {.set = false};
   value->deleted = false;
-  return nay_sst__get(t, &target, &memo, diag, value);
-}
-
-nay_status nay_sst_get(const nay_sst *t, const void *key, size_t len, nay_diag *diag,
-                       nay_sst_value *value) {
-  return nay_sst_get_at(t, key, len, NAY_SST_MAX_SEQUENCE, diag, value);
+  nay_status status = nay_sst__get(t, &target, &memo, diag, value);
+  if (status != NAY_OK) return status;
+  return value->deleted ? NAY_ENOENT : NAY_OK;
 }
 
 bool nay_sst_may_contain(const nay_sst *t, const void *key, size_t len) {

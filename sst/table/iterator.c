@@ -11,7 +11,7 @@ nay_status nay_sst_iter_new(const nay_sst *t, nay_sst_iter **iter) {
   nay_sst_iter *it = nay__alloc(&t->allocator, sizeof *it);
   if (it == NULL) return NAY_ENOMEM;
   nay_cursor cursor = {.order = t->order, .allocator = &t->allocator};
-  *it = (nay_sst_iter){.table = t, .index = cursor, .data = cursor, .status = NAY_ENOENT};
+  *it = (nay_sst_iter){.table = t, .index = cursor, .data = cursor, .status = NAY_EEND};
   it->index.block = t->index;
   if (t->options.readahead != 0) {
     if (nay_sst__hold_of(t, &it->hold) == NULL) {
@@ -69,7 +69,7 @@ typedef nay_status (*iter_move)(nay_cursor *, nay_diag *);
  * LevelDB's SkipEmptyDataBlocks. */
 static nay_status iter_skip_empty(nay_sst_iter *it, nay_status status, iter_move step,
                                   iter_move enter) {
-  while (status == NAY_ENOENT) {
+  while (status == NAY_EEND) {
     NAY_TRY(step(&it->index, &it->diag));
     NAY_TRY(iter_load(it));
     status = iter_in_block(it, enter(&it->data, &it->diag));
@@ -96,7 +96,7 @@ static nay_status iter_end_move(nay_sst_iter *it, nay_status status) {
     size_t len = nay_sst__user_len(it->table->order, it->data.key.len);
     nay_order order = it->table->order;
     if (nay_sst__compare_users(order, it->data.key.at, len, it->end.at, it->end.len) >= 0) {
-      status = NAY_ENOENT;
+      status = NAY_EEND;
     }
   }
   return iter_set_status(it, status);
@@ -159,7 +159,7 @@ static nay_status iter_seek_back(nay_sst_iter *it, const nay_target *target, boo
   }
   nay_status status = iter_index(it);
   if (status == NAY_OK) status = nay_sst__cursor_seek(&it->index, target, &it->diag);
-  if (status == NAY_ENOENT) return nay_sst_iter_last(it);
+  if (status == NAY_EEND) return nay_sst_iter_last(it);
   if (status == NAY_OK) status = iter_load_after_seek(it);
   if (status != NAY_OK) return iter_set_status(it, status);
   status = iter_in_block(it, nay_sst__cursor_seek(&it->data, target, &it->diag));
@@ -173,7 +173,7 @@ static nay_status iter_seek_back(nay_sst_iter *it, const nay_target *target, boo
   }
   if (status == NAY_OK) {
     status = nay_sst__cursor_prev(&it->data, &it->diag);
-  } else if (status == NAY_ENOENT) { /* all entries of the block precede the target */
+  } else if (status == NAY_EEND) { /* all entries of the block precede the target */
     status = nay_sst__cursor_last(&it->data, &it->diag);
   }
   status = iter_in_block(it, status);
@@ -219,7 +219,7 @@ static nay_status iter_set_end(nay_sst_iter *it, bool has_end, const void *end, 
 static nay_status iter_seek_range(nay_sst_iter *it, const uint8_t *from, size_t len) {
   nay_bytes start = {from, len}, end = {it->end.at, it->end.len};
   if (nay_sst__probe_range(it->table, start, it->has_end ? &end : NULL) == NAY_SAYS_NAY) {
-    return iter_set_status(it, NAY_ENOENT);
+    return iter_set_status(it, NAY_EEND);
   }
   return iter_seek(it, from, len);
 }

@@ -38,13 +38,13 @@ static nay_status open_walk_block(nay_sst *t, const nay_entry *entry, nay_diag *
 static nay_status open_walk_index(nay_sst *t, nay_diag *diag, nay_handle *first) {
   nay_cursor c = {.block = t->index, .order = NAY_BYTEWISE, .allocator = &t->allocator};
   nay_status status = nay_sst__cursor_first(&c, diag);
-  t->empty = status == NAY_ENOENT;
+  t->empty = status == NAY_EEND;
   while (status == NAY_OK) {
     status = open_walk_block(t, &c.entry, diag, first);
     if (status == NAY_OK) status = nay_sst__cursor_next(&c, diag);
   }
   /* a cursor past the end still has the last key */
-  if (status == NAY_ENOENT) status = t->empty ? NAY_OK : open_copy_key(t, &t->largest, &c.key);
+  if (status == NAY_EEND) status = t->empty ? NAY_OK : open_copy_key(t, &t->largest, &c.key);
   nay__buffer_free(&c.key, &t->allocator);
   return status;
 }

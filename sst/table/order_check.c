@@ -124,7 +124,7 @@ static nay_status order_check_samples(nay_sst *t, nay_diag *diag) {
   order_decide(t, &samples);
   nay__buffer_free(&c.key, &t->allocator);
   nay_sst__hold_free(samples.hold);
-  return status == NAY_ENOENT ? NAY_OK : status;
+  return status == NAY_EEND ? NAY_OK : status;
 }
 
 nay_status nay_sst__check_order(nay_sst *t, nay_diag *diag) {

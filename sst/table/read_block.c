@@ -206,7 +206,7 @@ static nay_status read_bounds(const nay_entry *entry, nay_cursor *before, nay_bu
   *upper = before->key;
   before->key = (nay_buffer){NULL, 0, 0};
   nay_status status = nay_sst__cursor_prev(before, diag);
-  *first = status == NAY_ENOENT;
+  *first = status == NAY_EEND;
   return *first ? NAY_OK : status;
 }
 

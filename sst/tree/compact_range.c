@@ -23,7 +23,7 @@ static nay_status range_take_key(nay_compact_range *r, nay_merge_input *input, n
                                  bool *at) {
   const nay_compact_input *source = input->source;
   *at = moved == NAY_OK;
-  if (moved != NAY_OK && moved != NAY_ENOENT) {
+  if (moved != NAY_OK && moved != NAY_EEND) {
     if (r->diag != NULL) *r->diag = *nay_sst_iter_diag(source->iter);
     return moved;
   }

@@ -54,7 +54,7 @@ static nay_status split_push(split *s, size_t age, nay_diag *diag) {
   NAY_TRY(nay_sst__table_index(t, &source->pin, diag, &index));
   source->cursor = (nay_cursor){.block = *index, .order = t->order, .allocator = &s->c->allocator};
   nay_status status = nay_sst__cursor_first(&source->cursor, diag);
-  if (status == NAY_ENOENT) return NAY_OK;
+  if (status == NAY_EEND) return NAY_OK;
   NAY_TRY(status);
   nay_sst__merge_push(
       &s->heap, (nay_merge_input){source->cursor.key.at, source->cursor.key.len, age, source});
@@ -64,7 +64,7 @@ static nay_status split_push(split *s, size_t age, nay_diag *diag) {
 static nay_status split_advance(split *s, nay_merge_input *top, nay_diag *diag) {
   split_source *source = top->source;
   nay_status status = nay_sst__cursor_next(&source->cursor, diag);
-  if (status == NAY_ENOENT) {
+  if (status == NAY_EEND) {
     nay_sst__merge_pop(&s->heap);
     return NAY_OK;
   }

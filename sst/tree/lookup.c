@@ -240,15 +240,10 @@ nay_status nay_sst_lookup_get_below(const nay_sst_lookup *l, const void *key, si
   return status;
 }
 
-nay_status nay_sst_lookup_get_at(const nay_sst_lookup *l, const void *key, size_t len,
-                                 uint64_t sequence, nay_diag *diag, nay_sst_value *value,
-                                 size_t *table) {
+nay_status nay_sst_lookup_get(const nay_sst_lookup *l, const void *key, size_t len,
+                              uint64_t sequence, nay_diag *diag, nay_sst_value *value,
+                              size_t *table) {
   return nay_sst_lookup_explain(l, key, len, sequence, NULL, NULL, diag, value, table);
-}
-
-nay_status nay_sst_lookup_get(const nay_sst_lookup *l, const void *key, size_t len, nay_diag *diag,
-                              nay_sst_value *value, size_t *table) {
-  return nay_sst_lookup_explain(l, key, len, NAY_SST_MAX_SEQUENCE, NULL, NULL, diag, value, table);
 }
 
 const char *nay_sst_lookup_step_text(nay_sst_lookup_what what) {

@@ -59,7 +59,7 @@ static nay_status collect_version(nay_collector *c, const nay_sst_iter *it,
 }
 
 /* Handles all versions of the key from the iterator's position on, until a value or a deletion.
- * NAY_ENOENT: all of them were merge operands. */
+ * NAY_ENOENT, NAY_EEND: all of them were merge operands. */
 static nay_status collect_walk(nay_sst_iter *it, const nay_target *target,
                                const nay_hash_memo *memo, nay_sst_value *value) {
   for (bool ended = false;;) {
@@ -90,7 +90,7 @@ nay_status nay_sst__collect(const nay_sst *t, const nay_target *target, const na
   value->hold = it.hold;
   nay__buffer_free(&it.index.key, &t->allocator);
   nay__buffer_free(&it.data.key, &t->allocator);
-  if (status == NAY_ENOENT) return NAY_GET_OPERAND;
+  if (status == NAY_ENOENT || status == NAY_EEND) return NAY_GET_OPERAND;
   if (status != NAY_OK && diag != NULL) *diag = it.diag;
   return status;
 }

@@ -65,11 +65,11 @@ static nay_status lookup_last_below(const nay_sst *t, nay_bytes key, nay_diag *d
     size_t len;
     const uint8_t *last = nay_sst_iter_key(it, &len);
     *below = lookup_compare(t, lookup_user_key(t, last, len), key) < 0;
-  } else if (status != NAY_ENOENT && diag != NULL) {
+  } else if (status != NAY_EEND && diag != NULL) {
     *diag = *nay_sst_iter_diag(it);
   }
   nay_sst_iter_free(it);
-  return status == NAY_ENOENT ? NAY_OK : status;
+  return status == NAY_EEND ? NAY_OK : status;
 }
 
 /* Sets *above to whether all keys of t are above those of `before`. Neither table is empty. */
@@ -206,12 +206,6 @@ nay_status nay_sst_lookup_new(const nay_sst_lookup_level *levels, size_t n,
   l->merge = (nay_operator){o.merge, o.merge_ctx};
   *lookup = l;
   return NAY_OK;
-}
-
-nay_status nay_sst_lookup_new_tables(const nay_sst *const *tables, size_t n,
-                                     const nay_allocator *allocator, nay_sst_lookup **lookup) {
-  nay_sst_lookup_level all = {.size = sizeof all, .tables = tables, .n = n};
-  return nay_sst_lookup_new(&all, 1, NULL, allocator, NULL, lookup);
 }
 
 void nay_sst_lookup_free(nay_sst_lookup *l) {

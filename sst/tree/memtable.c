@@ -183,21 +183,25 @@ nay_status nay_sst_memtable_add(nay_sst_memtable *m, const nay_sst_entry *from, 
 /* ---- reading ---- */
 
 nay_status nay_sst_memtable_get(const nay_sst_memtable *m, const void *key, size_t len,
-                                uint64_t sequence, nay_sst_value *value) {
+                                uint64_t sequence, nay_diag *diag, nay_sst_value *value) {
   if (m == NULL || value == NULL || (key == NULL && len != 0) || sequence > NAY_SST_MAX_SEQUENCE) {
-    return NAY_EINVAL;
+    return nay__fail(diag, NAY_EINVAL,
+                     "memtable, key or value is NULL, or the sequence number has more than 56 bits",
+                     0);
   }
-  NAY_TRY(nay__abi_check(NAY_ABI_SST_VALUE, value, NULL));
+  NAY_TRY(nay__abi_check(NAY_ABI_SST_VALUE, value, diag));
   nay_target target = {len != 0 ? key : "", len, NAY_KEY_TRAILER_OF(sequence)};
   const memtable_node *node = memtable_find(m, &target, NULL);
+  value->deleted = false;
   if (!memtable_has_key(m, node, &target)) return NAY_ENOENT;
-  if ((node->trailer & 255) > 1) return NAY_ENOTSUP;
+  if ((node->trailer & 255) > 1)
+    return nay__fail(diag, NAY_ENOTSUP, "the newest version of the key is a merge operand", 0);
   nay_sst_value_free(value);
   value->bytes = memtable_value(node);
   value->len = node->value_len;
   value->sequence = node->trailer >> 8;
   value->deleted = (node->trailer & 255) == 0;
-  return NAY_OK;
+  return value->deleted ? NAY_ENOENT : NAY_OK;
 }
 
 /* After a failed add, nay_sst_writer_finish fails as well and sets diag to the cause. */
@@ -238,7 +242,7 @@ typedef struct memtable_source {
 
 static nay_status source_at(memtable_source *c, const memtable_node *node) {
   c->node = node != c->m->head ? node : NULL;
-  return c->node != NULL ? NAY_OK : NAY_ENOENT;
+  return c->node != NULL ? NAY_OK : NAY_EEND;
 }
 
 /* Moves to the last node before the target. The target need not be the next node: another may have

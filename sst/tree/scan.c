@@ -84,7 +84,7 @@ static nay_status merge_bad_type(nay_sst_scan *m, const nay_sst *table) {
 static nay_status merge_move(nay_sst_scan *m, nay_scan_child *c, nay_scan_move move,
                              nay_bytes key) {
   nay_status status = nay_sst__scan_child_move(c, move, key, &m->diag);
-  if (NAY_UNLIKELY(status != NAY_OK && status != NAY_ENOENT)) {
+  if (NAY_UNLIKELY(status != NAY_OK && status != NAY_EEND)) {
     m->failed_table = c->tables != NULL ? c->tables[c->at] : NULL;
   }
   return status;
@@ -104,7 +104,7 @@ static nay_status merge_advance(nay_sst_scan *m) {
   nay_merge_input *top = nay_sst__merge_top(&m->heap);
   nay_scan_move move = m->backward ? NAY_MERGE_PREV : NAY_MERGE_NEXT;
   nay_status status = merge_move(m, top->source, move, (nay_bytes){NULL, 0});
-  if (status == NAY_ENOENT) {
+  if (status == NAY_EEND) {
     nay_sst__merge_pop(&m->heap);
     return NAY_OK;
   }
@@ -116,7 +116,7 @@ static nay_status merge_advance(nay_sst_scan *m) {
 
 static nay_status merge_push(nay_sst_scan *m, size_t child, nay_status moved) {
   nay_merge_input input = {.age = child, .source = &m->children[child]};
-  if (moved == NAY_ENOENT) return NAY_OK;
+  if (moved == NAY_EEND) return NAY_OK;
   NAY_TRY(moved);
   NAY_TRY(merge_load_key(m, &input));
   nay_sst__merge_push(&m->heap, input);
@@ -210,7 +210,7 @@ NAY_NOINLINE static nay_status merge_combine_backward(nay_sst_scan *m) {
 static nay_status merge_find_next(nay_sst_scan *m, bool skip) {
   for (const nay_merge_input *top; (top = nay_sst__merge_top(&m->heap)) != NULL;) {
     nay_bytes key = merge_split(m, top, &m->trailer);
-    if (m->has_upper && merge_compare_bound(m, key, &m->upper) >= 0) return NAY_ENOENT;
+    if (m->has_upper && merge_compare_bound(m, key, &m->upper) >= 0) return NAY_EEND;
     bool seen = m->trailer >> 8 <= m->sequence && !(skip && merge_is_saved_key(m, key));
     if (seen && (m->trailer & 0xff) > 1) return merge_combine(m);
     if (seen && ((m->trailer & 0xff) == 1 || m->keep_deletions)) {
@@ -223,7 +223,7 @@ static nay_status merge_find_next(nay_sst_scan *m, bool skip) {
     }
     NAY_TRY(merge_advance(m));
   }
-  return NAY_ENOENT;
+  return NAY_EEND;
 }
 
 /* ---- backward ---- */
@@ -277,7 +277,7 @@ static nay_status merge_find_prev(nay_sst_scan *m) {
   }
   m->key = (nay_bytes){m->saved_key.at, m->saved_key.len};
   if (found && (m->trailer & 0xff) > 1) return merge_combine_backward(m);
-  return found ? NAY_OK : NAY_ENOENT;
+  return found ? NAY_OK : NAY_EEND;
 }
 
 /* ---- all versions ---- */
@@ -294,7 +294,7 @@ static nay_status merge_find_version(nay_sst_scan *m) {
     }
     NAY_TRY(merge_advance(m));
   }
-  return NAY_ENOENT;
+  return NAY_EEND;
 }
 
 /* Seeks a child to the first entry after the current version, or backward to the last before it. */
@@ -313,7 +313,7 @@ static nay_status merge_seek_past(nay_sst_scan *m, size_t child, const nay_merge
   }
   if (!backward) return status;
   if (status == NAY_OK) return merge_move(m, c, NAY_MERGE_PREV, user);
-  return status == NAY_ENOENT ? merge_move(m, c, NAY_MERGE_LAST, user) : status;
+  return status == NAY_EEND ? merge_move(m, c, NAY_MERGE_LAST, user) : status;
 }
 
 /* Changes direction at the current version. */

@@ -14,8 +14,8 @@ static nay_status run_open(nay_scan_child *c, size_t i) {
 
 /* Moves on to the next table with an entry, while the iterator is past the end of its table. */
 static nay_status run_skip_empty(nay_scan_child *c, nay_status status, bool forward) {
-  while (status == NAY_ENOENT) {
-    if (forward ? c->at + 1 == c->n : c->at == 0) return NAY_ENOENT;
+  while (status == NAY_EEND) {
+    if (forward ? c->at + 1 == c->n : c->at == 0) return NAY_EEND;
     NAY_TRY(run_open(c, forward ? c->at + 1 : c->at - 1));
     status = forward ? nay_sst_iter_first(c->iter) : nay_sst_iter_last(c->iter);
   }
@@ -77,7 +77,7 @@ static nay_status source_move(const nay_sst_source *s, nay_scan_move move, nay_b
     case NAY_MERGE_SEEK_FOR_PREV: return s->seek_for_prev(s->state, key.at, key.len);
     default:
       status = s->seek(s->state, key.at, key.len);
-      if (status == NAY_ENOENT) return s->last(s->state);
+      if (status == NAY_EEND) return s->last(s->state);
       return status == NAY_OK ? s->prev(s->state) : status;
   }
 }
@@ -86,14 +86,16 @@ nay_status nay_sst__scan_child_move(nay_scan_child *c, nay_scan_move move, nay_b
                                     nay_diag *diag) {
   if (c->tables != NULL) {
     nay_status status = run_move(c, move, key);
-    if (status == NAY_OK || status == NAY_ENOENT) return status;
+    if (status == NAY_OK || status == NAY_EEND) return status;
     if (c->iter == NULL) return nay__fail(diag, status, "no memory for an iterator", 0);
     *diag = c->iter->diag;
     return status;
   }
   nay_status status = source_move(&c->source, move, key);
-  if (status == NAY_OK || status == NAY_ENOENT) return status;
-  return nay__fail(diag, status, "a source of the merge failed", 0);
+  if (status == NAY_OK || status == NAY_EEND) return status;
+  if (status == NAY_ENOENT) /* would say that a key is not there */
+    return nay__fail(diag, NAY_EINVAL, "a source returned NAY_ENOENT, not NAY_EEND, at its end", 0);
+  return nay__fail(diag, status, "a source of the scan failed", 0);
 }
 
 void nay_sst__scan_child_free(nay_scan_child *c) {

@@ -33,7 +33,7 @@ typedef enum nay_scan_move {
 } nay_scan_move;
 
 /* nay_sst__scan_child_move: moves the child; `key` is the target of a seek, and unused otherwise.
- * NAY_ENOENT: past either end. */
+ * NAY_EEND: past either end. */
 nay_status nay_sst__scan_child_move(nay_scan_child *child, nay_scan_move move, nay_bytes key,
                                     nay_diag *diag);
 

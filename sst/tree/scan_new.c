@@ -215,7 +215,7 @@ nay_status nay_sst_scan_new(const nay_sst_lookup *lookup, const nay_sst_scan_opt
                       .keep_deletions = o.keep_deletions || o.all_versions,
                       .all_versions = o.all_versions,
                       .slow_path = o.all_versions,
-                      .status = NAY_ENOENT};
+                      .status = NAY_EEND};
   if (lookup != NULL) m->merge_operator = lookup->merge;
   if (o.merge != NULL) m->merge_operator = (nay_operator){o.merge, o.merge_ctx};
   nay_diag why = {.what = NULL};

@@ -249,23 +249,23 @@ codecs="gzip zstd xz bzip2 lz4"
   nay build -q --csv -k k -p 1e-9 -o all.nay <(head -n 5 rows.csv)
   for threads in 1 2; do
     status=0
-    nay uniq -T $threads --csv -k k rows.csv > out 2> err || status=$?
+    nay uniq -T $threads --on-bad=fail --csv -k k rows.csv > out 2> err || status=$?
     [ $status -eq 2 ]
     cmp out <(head -n 5 rows.csv)
     grep -q 'rows.csv: line 6: something follows the closing quote' err
-    nay uniq -T $threads --exact --csv -k k rows.csv 2> /dev/null | cmp - <(head -n 5 rows.csv)
-    nay check -T $threads --csv -k k all.nay rows.csv 2> /dev/null | cmp - <(head -n 5 rows.csv)
-    [ "$(nay check -T $threads -v --csv -k k all.nay rows.csv 2> /dev/null)" = k,v ]
+    nay uniq -T $threads --on-bad=fail --exact --csv -k k rows.csv 2> /dev/null | cmp - <(head -n 5 rows.csv)
+    nay check -T $threads --on-bad=fail --csv -k k all.nay rows.csv 2> /dev/null | cmp - <(head -n 5 rows.csv)
+    [ "$(nay check -T $threads --on-bad=fail -v --csv -k k all.nay rows.csv 2> /dev/null)" = k,v ]
     printf 'k,v\n' > other.csv
-    nay diff -T $threads -n 10 --csv -k k other.csv rows.csv 2> /dev/null | cmp - <(head -n 5 rows.csv)
+    nay diff -T $threads --on-bad=fail -n 10 --csv -k k other.csv rows.csv 2> /dev/null | cmp - <(head -n 5 rows.csv)
   done
   status=0
-  printf '61\n62\nzz\n' | nay uniq --key=hex > out 2> err || status=$?
+  printf '61\n62\nzz\n' | nay uniq --on-bad=fail --key=hex > out 2> err || status=$?
   [ $status -eq 2 ]
   [ "$(cat out)" = $'61\n62' ]
   grep -q "standard input: line 3: 'zz' is not of type hex: not a hexadecimal digit" err
   status=0
-  printf '61\0zz\0' | nay uniq -0 --key=hex 2> err > /dev/null || status=$?
+  printf '61\0zz\0' | nay uniq -0 --on-bad=fail --key=hex 2> err > /dev/null || status=$?
   [ $status -eq 2 ]
   grep -q "record 2: 'zz' is not of type hex" err
 }
@@ -301,7 +301,7 @@ bad_files() { # makes them, prints: name code
   printf 'a\nb\nc\n' | nay sst build -q -o t.ldb
   while read -r name code; do
     for threads in 1 2; do
-      t="-T $threads --key=hex"
+      t="-T $threads --key=hex --on-bad=fail"
       run -$code --separate-stderr nay check $t f.nay a $name b
       [[ $output == $'61\n62\n'*$'63\n61' ]]
       [[ $stderr == *"$name"* ]]
@@ -357,7 +357,7 @@ bad_files() { # makes them, prints: name code
     for threads in 1 2; do
       rm -f state
       printf '62\n63\n' > a
-      run -$code --separate-stderr nay uniq -T $threads --key=hex --state state a $name
+      run -$code --separate-stderr nay uniq -T $threads --on-bad=fail --key=hex --state state a $name
       printed=$output
       printf '64\n' >> a
       run -0 nay uniq -T $threads --key=hex --state state a
@@ -366,7 +366,7 @@ bad_files() { # makes them, prints: name code
     done
   done < <(bad_files)
   rm -f state
-  run -2 --separate-stderr nay uniq --key=hex --state state malformed
+  run -2 --separate-stderr nay uniq --on-bad=fail --key=hex --state state malformed
   [ "$output" = 61 ]
   [ -z "$(echo 61 | nay uniq --key=hex --state state)" ]
 }

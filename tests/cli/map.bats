@@ -270,7 +270,7 @@ PY
   run -2 --separate-stderr nay map verify --json --keys missing --keys <(rows 1000) m.nay
   [ "$(jq -c '[.nkeys, .nwrong, .ok]' <<< "$output")" = '[1000,0,false]' ]
   run -2 --separate-stderr nay map verify --json --keys <(rows 5; echo 'x	y'; rows 9) m.nay
-  [ "$(jq -c '[.nkeys, .nwrong, .ok]' <<< "$output")" = '[5,0,false]' ]
+  [ "$(jq -c '[.nkeys, .nwrong, .nbad, .ok]' <<< "$output")" = '[14,0,1,false]' ]
   [[ $stderr == *"line 6: 'y' is not a number from 0 to 2^64 - 1" ]]
   run -2 nay map verify m.nay m.nay
   run -2 nay map get

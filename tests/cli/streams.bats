@@ -7,7 +7,7 @@ load common
   [ "$(printf 'b\na\nb\nc\na\nb' | nay uniq -d)" = $'b\na\nb' ]
   [ "$(printf 'b\na\nb\nc\na\n' | nay uniq -c)" = 3 ]
   [ "$(printf 'b\na\nb\nc\na\n' | nay uniq -d -c)" = 2 ]
-  [ "$(printf 'b\na\nb\n' | nay uniq --json | jq -c 'del(.fpr_now, .fpr_promised)')" = '{"schema":"nay.uniq/1","nkeys":3,"nunique":2,"nrepeats":1,"overfilled":false}' ]
+  [ "$(printf 'b\na\nb\n' | nay uniq --json | jq -c 'del(.fpr_now, .fpr_promised)')" = '{"schema":"nay.uniq/1","nkeys":3,"nunique":2,"nrepeats":1,"nbad":0,"overfilled":false}' ]
 }
 
 @test "uniq agrees with awk on half a million lines, exact or not" {

@@ -106,7 +106,8 @@ def run_shell(steps, directory):
     for command, _ in steps:
         script += f"{command}\nnay_doc_status=$?; printf '\\036'; (exit $nay_doc_status)\n"
     path = os.pathsep.join([str(BUILD / "cli"), str(BUILD / "examples"), os.environ["PATH"]])
-    env = {**os.environ, "PATH": path, "HOME": directory, "LC_ALL": "C.UTF-8"}
+    env = {**os.environ, "PATH": path, "HOME": directory, "LC_ALL": "C.UTF-8",
+           "LD_LIBRARY_PATH": str(BUILD / "sqlite")}  # where `.load nay` of sqlite3 looks
     done = subprocess.run(["bash", "-c", script], cwd=directory, env=env, timeout=1500, text=True,
                           stdout=subprocess.PIPE, errors="replace")
     return done.stdout.split(MARK)

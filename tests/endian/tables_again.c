@@ -51,7 +51,7 @@ static nay_status again_copy(const nay_sst *t, const char *path, const nay_polic
     const void *key = nay_sst_iter_key(it, &len), *value = nay_sst_iter_value(it, &value_len);
     nay_sst_value v = {.size = sizeof v};
     size_t user = info.keys == NAY_SST_KEYS_INTERNAL ? len - 8 : len;
-    if (nay_sst_get(t, key, user, NULL, &v) != NAY_OK) return NAY_ENOENT;
+    if (nay_sst_get(t, key, user, NAY_SST_NEWEST, NULL, &v) != NAY_OK) return NAY_ENOENT;
     nay_sst_value_free(&v);
     status = nay_sst_writer_add(w, key, len, value, value_len);
     s = nay_sst_iter_next(it);

@@ -90,7 +90,7 @@ static uint64_t compare(const char *path, const nay_sst *t) {
     assert_true(nay_sst_may_contain(t, v.key, v.len));
     status = nay_sst_iter_next(ours);
   }
-  assert_status(status, NAY_ENOENT);
+  assert_status(status, NAY_EEND);
   nay_sst_iter_free(ours);
   leveldb_iter_destroy(theirs);
   database_close(&d);

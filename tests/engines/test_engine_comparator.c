@@ -180,7 +180,8 @@ static void check_table(const char *path, const nay_policy *policy) {
   for (unsigned i = 0; i < N_FOLDED; i++) {
     uint8_t key[32];
     size_t len = folded_key(i, (unsigned)nay_hash_mix(99 * i), key);
-    assert_status(nay_sst_get(t, key, len, NULL, &v), i % 2 == 0 ? NAY_OK : NAY_ENOENT);
+    assert_status(nay_sst_get(t, key, len, NAY_SST_NEWEST, NULL, &v),
+                  i % 2 == 0 ? NAY_OK : NAY_ENOENT);
   }
   assert_ok(nay_sst_count(t, &c));
   assert_true(c.filter_useful > N_FOLDED / 3);

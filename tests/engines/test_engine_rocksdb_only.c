@@ -147,7 +147,7 @@ static void assert_reads_refused(const nay_sst *t, const char *what) {
     char key[32];
     nay_diag diag = {.what = NULL};
     size_t len = key_of(i, key);
-    assert_not_supported(nay_sst_get(t, key, len, &diag, &v), &diag, what);
+    assert_not_supported(nay_sst_get(t, key, len, NAY_SST_NEWEST, &diag, &v), &diag, what);
   }
   nay_sst_value_free(&v);
   assert_ok(nay_sst_iter_new(t, &it));
@@ -187,7 +187,7 @@ static void assert_right(const char *path, const char *version, unsigned from, u
     for (unsigned i = 0; i < KEYS; i++) {
       char key[32], value[64];
       size_t len = key_of(i, key), value_len = value_of(i, version, value);
-      nay_status status = nay_sst_get(t, key, len, &diag, &v);
+      nay_status status = nay_sst_get(t, key, len, NAY_SST_NEWEST, &diag, &v);
       assert_status(status, i >= from && i < to ? NAY_ENOENT : NAY_OK);
       if (status != NAY_OK) continue;
       assert_int_equal(v.len, value_len);
@@ -326,11 +326,14 @@ static void single_deletions(void **unused) {
     nay_sst_scan *m;
     nay_sst_value v = {.size = sizeof v};
     assert_ok(nay_sst_open(path, NULL, NULL, NULL, &t));
-    assert_ok(nay_sst_lookup_new_tables((const nay_sst *const[]){t}, 1, NULL, &l));
+    assert_ok(nay_sst_lookup_new(&(nay_sst_lookup_level){sizeof(nay_sst_lookup_level),
+                                                         (const nay_sst *const[]){t}, 1, false},
+                                 1, NULL, NULL, NULL, &l));
     assert_ok(nay_sst_scan_new(l, NULL, NULL, NULL, &m));
-    nay_status status = nay_sst_get(t, key, len, NULL, &v), walk = nay_sst_scan_first(m);
+    nay_status status = nay_sst_get(t, key, len, NAY_SST_NEWEST, NULL, &v),
+               walk = nay_sst_scan_first(m);
     while (walk == NAY_OK) walk = nay_sst_scan_next(m);
-    assert_status(walk, status == NAY_OK ? NAY_ENOENT : NAY_ENOTSUP);
+    assert_status(walk, status == NAY_OK ? NAY_EEND : NAY_ENOTSUP);
     nrefused += status == NAY_ENOTSUP;
     nay_sst_value_free(&v);
     nay_sst_scan_free(m);

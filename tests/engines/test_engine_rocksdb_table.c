@@ -103,7 +103,7 @@ static void check_data(const rocks_table_options *o, unsigned n, golden_bytes fi
   for (unsigned i = 0; i < n; i++) {
     char key[ROCKS_KEY];
     key_of(i, key);
-    assert_ok(nay_sst_get(t, key, strlen(key), NULL, &v));
+    assert_ok(nay_sst_get(t, key, strlen(key), NAY_SST_NEWEST, NULL, &v));
   }
   nay_sst_value_free(&v);
   nay_sst_free(t);

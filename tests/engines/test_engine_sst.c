@@ -146,7 +146,7 @@ static void check_never_nay(const sample *s, const nay_sst *t) {
   for (size_t i = 0; i < s->n; i++) {
     nay_diag diag = {.what = NULL};
     const sample_entry *e = &s->entries[i];
-    nay_status status = nay_sst_get(t, e->key, e->len, &diag, &v);
+    nay_status status = nay_sst_get(t, e->key, e->len, NAY_SST_NEWEST, &diag, &v);
     if (status != NAY_OK) {
       assert_status(status, NAY_ENOTSUP);
       assert_non_null(diag.what);
@@ -286,7 +286,8 @@ static void check_lookup(engine_db *db, const nay_sst_lookup *l) {
     uint8_t key[SAMPLE_KEY_MAX], *value = NULL;
     size_t len = db_key(i, key), value_len = 0;
     bool there = engine_db_get(db, (engine_slice){key, len}, &value, &value_len);
-    assert_status(nay_sst_lookup_get(l, key, len, NULL, &v, NULL), there ? NAY_OK : NAY_ENOENT);
+    assert_status(nay_sst_lookup_get(l, key, len, NAY_SST_NEWEST, NULL, &v, NULL),
+                  there ? NAY_OK : NAY_ENOENT);
     if (there) {
       assert_int_equal(v.len, value_len);
       assert_memory_equal(v.bytes, value, value_len);
@@ -331,7 +332,9 @@ static void a_database(void **snappy) {
     check_rewrite(tables[i], names[i], &again);
   }
   nay_sst_lookup *l;
-  assert_ok(nay_sst_lookup_new_tables((const nay_sst *const *)tables, n, NULL, &l));
+  assert_ok(nay_sst_lookup_new(&(nay_sst_lookup_level){sizeof(nay_sst_lookup_level),
+                                                       (const nay_sst *const *)tables, n, false},
+                               1, NULL, NULL, NULL, &l));
   check_lookup(db, l);
   nay_sst_lookup_free(l);
   for (size_t i = 0; i < n; i++) nay_sst_free(tables[i]);

@@ -50,10 +50,10 @@ static size_t walk(nay_sst_scan *m, bool backward, bool strict) {
     (void)touch(m, &pin);
     status = backward ? nay_sst_scan_prev(m) : nay_sst_scan_next(m);
   }
-  if (status != NAY_ENOENT && nay_sst_scan_diag(m)->what == NULL) abort();
+  if (status != NAY_EEND && nay_sst_scan_diag(m)->what == NULL) abort();
   nay_sst_value_free(&pin);
   nay__buffer_free(&last, &a);
-  return status == NAY_ENOENT ? n : SIZE_MAX;
+  return status == NAY_EEND ? n : SIZE_MAX;
 }
 
 static void move(nay_sst_scan *m, uint8_t what) {

@@ -29,7 +29,8 @@ static bool same_entry(const nay_sst_iter *a, const nay_sst_iter *b) {
 
 static void get_both(const nay_sst *a, const nay_sst *b, const void *key, size_t len) {
   nay_sst_value v = {.size = sizeof v}, w = {.size = sizeof w};
-  nay_status s = nay_sst_get(a, key, len, NULL, &v), t = nay_sst_get(b, key, len, NULL, &w);
+  nay_status s = nay_sst_get(a, key, len, NAY_SST_NEWEST, NULL, &v),
+             t = nay_sst_get(b, key, len, NAY_SST_NEWEST, NULL, &w);
   if (s != t || (s == NAY_OK && (v.len != w.len || memcmp(v.bytes, w.bytes, v.len) != 0))) abort();
   nay_sst_value_free(&v);
   nay_sst_value_free(&w);

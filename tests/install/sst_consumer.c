@@ -13,7 +13,7 @@ int main(void) {
   nay_sst *table;
   if (status != NAY_OK || nay_sst_open("people.sst", NULL, NULL, NULL, &table) != NAY_OK) return 2;
   nay_sst_value value = {.size = sizeof value};
-  if (nay_sst_get(table, "ada", 3, NULL, &value) == NAY_OK) {
+  if (nay_sst_get(table, "ada", 3, NAY_SST_NEWEST, NULL, &value) == NAY_OK) {
     printf("ada: %.*s\n", (int)value.len, (const char *)value.bytes);
   }
   nay_sst_value_free(&value);

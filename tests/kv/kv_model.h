@@ -115,7 +115,7 @@ static inline void model_check_scan(const model *m, kv *db, uint64_t at) {
       fail_msg("scan: value of %s is %.9s, not %.9s", all[i].key, (const char *)value,
                all[i].value);
   }
-  assert_status(status, NAY_ENOENT);
+  assert_status(status, NAY_EEND);
   kv_iter_free(&it);
 }
 

@@ -63,9 +63,9 @@ static void an_iterator_sees_no_later_put(void **state) {
   assert_memory_equal(nay_sst_scan_key(it.merge, &len), "a", 1);
   assert_ok(nay_sst_scan_next(it.merge));
   assert_memory_equal(nay_sst_scan_key(it.merge, &len), "c", 1);
-  assert_status(nay_sst_scan_next(it.merge), NAY_ENOENT);
+  assert_status(nay_sst_scan_next(it.merge), NAY_EEND);
   kv_iter_free(&it);
-  assert_status(iter_new(db, 0, "c", "d", &it), NAY_ENOENT);
+  assert_status(iter_new(db, 0, "c", "d", &it), NAY_EEND);
   kv_iter_free(&it);
   kv_close(db);
   directory_remove(&dir);
@@ -145,7 +145,7 @@ static void iterators_go_both_ways(void **state) {
     assert_memory_equal(nay_sst_scan_key(it.merge, &len), want, 4);
     assert_int_equal(len, 4);
   }
-  assert_status(status, NAY_ENOENT);
+  assert_status(status, NAY_EEND);
   assert_ok(nay_sst_scan_seek(it.merge, "k0995", 5));
   assert_memory_equal(nay_sst_scan_key(it.merge, &len), "k100", 4);
   assert_ok(nay_sst_scan_prev(it.merge));

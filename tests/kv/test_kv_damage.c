@@ -160,7 +160,7 @@ static void sequences_that_are_used_up(void **state) {
       nay_status status = put(db, "a", 1, "1", 1);
       if (k == 0) assert_status(status, lies[i].puts);
       status = iter_new(db, 0, NULL, NULL, &it);
-      assert_status(status, lies[i].puts == NAY_OK ? NAY_OK : NAY_ENOENT);
+      assert_status(status, lies[i].puts == NAY_OK ? NAY_OK : NAY_EEND);
       kv_iter_free(&it);
       kv_close(db);
     }
@@ -298,10 +298,10 @@ static void check_or_error(const model *m, kv *db, const char *name, size_t *err
   for (unsigned i = 0; i < MODEL_KEYS; i++) want += m->put[i] != 0;
   kv_iter it;
   nay_status status = iter_new(db, 0, NULL, NULL, &it);
-  bool opened = status == NAY_OK || status == NAY_ENOENT;
+  bool opened = status == NAY_OK || status == NAY_EEND;
   for (; status == NAY_OK; status = nay_sst_scan_next(it.merge)) n++;
-  if (status == NAY_ENOENT) assert_int_equal(n, want);
-  if (status != NAY_ENOENT) ++*errors;
+  if (status == NAY_EEND) assert_int_equal(n, want);
+  if (status != NAY_EEND) ++*errors;
   if (opened) kv_iter_free(&it);
 }
 

@@ -107,7 +107,7 @@ static void *scan_rounds(void *ctx) {
                  *value = nay_sst_scan_value(it.merge, &len);
       rounds[key[0] - '0'][strtoul(key + 2, NULL, 10)] = (unsigned)strtoul(value, NULL, 10);
     }
-    assert_status(status, NAY_ENOENT);
+    assert_status(status, NAY_EEND);
     kv_iter_free(&it);
     for (unsigned writer = 0; writer < WRITERS; writer++) check_rounds(rounds[writer]);
     kv_stats stats;

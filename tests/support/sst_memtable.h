@@ -42,7 +42,7 @@ static inline void memtable_add(memtable *m, const nay_sst_entry *v, const char 
 static inline nay_status memtable_to(void *state, size_t i) {
   memtable *m = state;
   m->present = i < m->n ? i : m->n;
-  return i < m->n ? NAY_OK : NAY_ENOENT;
+  return i < m->n ? NAY_OK : NAY_EEND;
 }
 
 static inline nay_status memtable_first(void *s) { return memtable_to(s, 0); }

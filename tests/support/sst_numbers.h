@@ -46,7 +46,8 @@ static inline void ask_all(const nay_sst *t, unsigned n) {
   char key[32], value[32];
   for (unsigned i = 0; i < 2 * n - 1; i++) {
     size_t len = number_key(i, key);
-    assert_status(nay_sst_get(t, key, len, NULL, &v), i % 2 == 0 ? NAY_OK : NAY_ENOENT);
+    assert_status(nay_sst_get(t, key, len, NAY_SST_NEWEST, NULL, &v),
+                  i % 2 == 0 ? NAY_OK : NAY_ENOENT);
     if (i % 2 != 0) continue;
     int want = snprintf(value, sizeof value, "value %u", i);
     assert_int_equal(v.len, want);

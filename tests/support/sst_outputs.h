@@ -141,7 +141,7 @@ static inline void assert_reader(const level *l, const history *h, unsigned user
   nay_sst_value v = {.size = sizeof v};
   unsigned s = history_at(h, user, moment);
   nay_status status =
-      nay_sst_lookup_get_at(l->lookup, key, number_key(user, key), moment, NULL, &v, NULL);
+      nay_sst_lookup_get(l->lookup, key, number_key(user, key), moment, NULL, &v, NULL);
   assert_status(status, s == 0 || h->deleted[s] ? NAY_ENOENT : NAY_OK);
   if (status == NAY_OK) {
     assert_int_equal(v.sequence, s);

@@ -98,11 +98,11 @@ static inline void exercise_key(const nay_sst *t, const nay_sst_lookup *l, const
   nay_sst_value v = {.size = sizeof v};
   unsigned sum = 0;
   (void)nay_sst_may_contain(t, key, len);
-  if (nay_sst_get(t, key, len, NULL, &v) == NAY_OK) {
+  if (nay_sst_get(t, key, len, NAY_SST_NEWEST, NULL, &v) == NAY_OK) {
     for (size_t i = 0; i < v.len; i++) sum += ((const uint8_t *)v.bytes)[i];
   }
-  (void)nay_sst_get_at(t, key, len, 7, NULL, &v);
-  (void)nay_sst_lookup_get(l, key, len, NULL, &v, NULL);
+  (void)nay_sst_get(t, key, len, 7, NULL, &v);
+  (void)nay_sst_lookup_get(l, key, len, NAY_SST_NEWEST, NULL, &v, NULL);
   nay_sst_value_free(&v);
   if (sum == 0xffffffffu) fputc('\n', stderr); /* so that the bytes are really read */
 }

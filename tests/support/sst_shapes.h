@@ -161,8 +161,8 @@ static inline void assert_same_gets(const nay_sst *t, const nay_sst *want) {
     char key[32];
     size_t len = number_key(i, key);
     uint64_t x, y;
-    nay_status status = nay_sst_get(want, key, len, NULL, &b);
-    assert_status(nay_sst_get(t, key, len, NULL, &a), status);
+    nay_status status = nay_sst_get(want, key, len, NAY_SST_NEWEST, NULL, &b);
+    assert_status(nay_sst_get(t, key, len, NAY_SST_NEWEST, NULL, &a), status);
     assert_status(status, i % 2 == 0 && i < 2 * N_KEYS ? NAY_OK : NAY_ENOENT);
     if (status == NAY_OK) assert_true(same_bytes(a.bytes, a.len, b.bytes, b.len));
     assert_true(nay_sst_may_contain(t, key, len) == nay_sst_may_contain(want, key, len));
@@ -227,7 +227,9 @@ static inline void assert_same_lookups(const nay_sst *t) {
   static nay_sst_value values[N];
   nay_sst_lookup *l;
   nay_sst_scan *m;
-  assert_ok(nay_sst_lookup_new_tables((const nay_sst *const[]){t, t}, 2, NULL, &l));
+  assert_ok(nay_sst_lookup_new(&(nay_sst_lookup_level){sizeof(nay_sst_lookup_level),
+                                                       (const nay_sst *const[]){t, t}, 2, false},
+                               1, NULL, NULL, NULL, &l));
   for (unsigned i = 0; i < N; i++) {
     lens[i] = number_key(i, text[i]);
     keys[i] = text[i];

@@ -351,9 +351,9 @@ static nay_status in_merge(const void *o, nay_diag *diag) {
   if (status == NAY_OK) nay_sst_scan_free(m);
   return status;
 }
-static nay_status source_move(void *state) { return state == NULL ? NAY_ENOENT : NAY_OK; }
+static nay_status source_move(void *state) { return state == NULL ? NAY_EEND : NAY_OK; }
 static nay_status source_seek(void *state, const void *key, size_t len) {
-  return len == 0 || key == NULL ? source_move(state) : NAY_ENOENT;
+  return len == 0 || key == NULL ? source_move(state) : NAY_EEND;
 }
 static const void *source_bytes(void *state, size_t *len) {
   *len = 0;
@@ -399,7 +399,9 @@ static nay_status in_level(const void *o, nay_diag *diag) {
 }
 static nay_status in_edit(const void *o, nay_diag *diag) {
   nay_sst_lookup *l, *edited;
-  assert_ok(nay_sst_lookup_new_tables(NULL, 0, NULL, &l));
+  assert_ok(
+      nay_sst_lookup_new(&(nay_sst_lookup_level){sizeof(nay_sst_lookup_level), NULL, 0, false}, 1,
+                         NULL, NULL, NULL, &l));
   nay_status status = nay_sst_lookup_new_edited(l, o, 1, NULL, diag, &edited);
   if (status == NAY_OK) nay_sst_lookup_free(edited);
   nay_sst_lookup_free(l);
@@ -523,8 +525,9 @@ static void values_of_every_size(void **state) {
     memset((uint8_t *)v + sizeof size, 0, len - sizeof size);
     bool fits = size >= sizeof *v;
     nay_diag diag = {.what = NULL};
-    assert_status(nay_sst_get(table, key, key_len, &diag, v), fits ? NAY_OK : NAY_EINVAL);
-    assert_status(nay_sst_lookup_get(lookup, key, key_len, &diag, v, NULL),
+    assert_status(nay_sst_get(table, key, key_len, NAY_SST_NEWEST, &diag, v),
+                  fits ? NAY_OK : NAY_EINVAL);
+    assert_status(nay_sst_lookup_get(lookup, key, key_len, NAY_SST_NEWEST, &diag, v, NULL),
                   fits ? NAY_OK : NAY_EINVAL);
     if (!fits) assert_non_null(strstr(diag.what, "nay_sst_value"));
     nay_sst_value_free(v);
@@ -644,7 +647,9 @@ static void prepare(void) {
   nay_sst_pool_options few = {sizeof few, .max_open = 1};
   assert_ok(nay_sst_cache_new(1024, 1024, NULL, &cache));
   assert_ok(nay_sst_pool_new(&few, NULL, NULL, &tables));
-  assert_ok(nay_sst_lookup_new_tables(&one, 1, NULL, &lookup));
+  assert_ok(
+      nay_sst_lookup_new(&(nay_sst_lookup_level){sizeof(nay_sst_lookup_level), &one, 1, false}, 1,
+                         NULL, NULL, NULL, &lookup));
   assert_ok(nay_sst_filters_open(table_bytes, len, NULL, NULL, NULL, &found));
 }
 

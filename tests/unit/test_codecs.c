@@ -135,7 +135,7 @@ static void tables_take_each(void **state) {
     for (int i = 0; i < 3000; i += 7) {
       snprintf(key, sizeof key, "key%06d", i);
       snprintf(value, sizeof value, "value of %06d", i);
-      assert_int_equal(nay_sst_get(t, key, strlen(key), NULL, &v), NAY_OK);
+      assert_int_equal(nay_sst_get(t, key, strlen(key), NAY_SST_NEWEST, NULL, &v), NAY_OK);
       assert_int_equal(v.len, strlen(value));
       assert_memory_equal(v.bytes, value, v.len);
     }

@@ -175,7 +175,8 @@ static void outputs_are_in_the_order_of_the_inputs(void **state) {
   for (unsigned k = 0; k < N; k++) {
     nay_sst_value v = {.size = sizeof v};
     unsigned newest = k % 2 == 0 ? 0 : k % 3 == 0 ? 1 : k % 4 == 0 ? 2 : 3;
-    nay_status status = nay_sst_lookup_get(l.lookup, key, number_key(k, key), NULL, &v, NULL);
+    nay_status status =
+        nay_sst_lookup_get(l.lookup, key, number_key(k, key), NAY_SST_NEWEST, NULL, &v, NULL);
     assert_status(status, newest < 3 ? NAY_OK : NAY_ENOENT);
     if (status == NAY_OK) assert_int_equal(((const char *)v.bytes)[6], '0' + newest);
     nay_sst_value_free(&v);

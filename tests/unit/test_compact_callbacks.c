@@ -46,7 +46,8 @@ static void check_filtered(const history *h, const level *l, uint64_t snapshot) 
       assert_reader(l, h, user, N_WRITES);
       continue;
     }
-    nay_status status = nay_sst_lookup_get(l->lookup, key, number_key(user, key), NULL, &v, NULL);
+    nay_status status =
+        nay_sst_lookup_get(l->lookup, key, number_key(user, key), NAY_SST_NEWEST, NULL, &v, NULL);
     assert_status(status, user % 3 == 1 ? NAY_ENOENT : NAY_OK);
     if (status == NAY_OK) {
       assert_int_equal(v.len, 200 + user * 5);
@@ -156,7 +157,7 @@ static bool operands_at(const history *h, unsigned user, unsigned moment, char t
 static bool operands_in(const nay_sst_lookup *l, unsigned user, unsigned moment, char text[4096]) {
   char key[32];
   nay_sst_value v = {.size = sizeof v};
-  nay_status status = nay_sst_lookup_get_at(l, key, number_key(user, key), moment, NULL, &v, NULL);
+  nay_status status = nay_sst_lookup_get(l, key, number_key(user, key), moment, NULL, &v, NULL);
   text[0] = 0;
   if (status == NAY_OK) snprintf(text, 4096, "%.*s", (int)v.len, (const char *)v.bytes);
   if (status != NAY_OK) assert_status(status, NAY_ENOENT);
@@ -236,7 +237,7 @@ static void an_operand_is_no_value(void **state) {
   nay_sst_writer_free(w);
   nay_sst *t = open_table(path, &read_internal);
   const nay_sst *only[] = {t};
-  assert_status(nay_sst_get(t, "k", 1, NULL, &v), NAY_ENOTSUP);
+  assert_status(nay_sst_get(t, "k", 1, NAY_SST_NEWEST, NULL, &v), NAY_ENOTSUP);
   temp_path(done, "done.ldb");
   nay_sst_compact_options how = {
       .size = sizeof how, .bottom = true, .merge = refuse, .merge_ctx = &calls};
@@ -246,7 +247,7 @@ static void an_operand_is_no_value(void **state) {
   assert_ok(nay_sst_compact(only, 1, done, &how, NULL, NULL, NULL));
   nay_sst_free(t);
   t = open_table(done, &read_internal);
-  assert_ok(nay_sst_get(t, "k", 1, NULL, &v));
+  assert_ok(nay_sst_get(t, "k", 1, NAY_SST_NEWEST, NULL, &v));
   assert_memory_equal(v.bytes, "+5", 2);
   nay_sst_value_free(&v);
   nay_sst_free(t);

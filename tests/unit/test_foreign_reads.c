@@ -84,14 +84,16 @@ static uint64_t count_reads(const scene *s, uint32_t flags) {
     assert_ok(nay_sst_open(paths[i], &how, NULL, NULL, &t));
     tables[i] = t;
   }
-  assert_ok(nay_sst_lookup_new_tables(tables, s->ntables, NULL, &lookup));
+  assert_ok(nay_sst_lookup_new(
+      &(nay_sst_lookup_level){sizeof(nay_sst_lookup_level), tables, s->ntables, false}, 1, NULL,
+      NULL, NULL, &lookup));
   nay_sst_lookup_stats(lookup, &before);
   for (uint64_t i = 0; i < LOOKUPS; i++) {
     uint8_t key[32];
     bool present = i % 10 == 0;
     uint64_t number = s->first[i / 10 % s->ntables] + i * 7 % (s->keys_per_table - 1) * s->step;
     size_t len = make_key(number + !present, key);
-    nay_status status = nay_sst_lookup_get(lookup, key, len, NULL, &value, NULL);
+    nay_status status = nay_sst_lookup_get(lookup, key, len, NAY_SST_NEWEST, NULL, &value, NULL);
     assert_status(status, present ? NAY_OK : NAY_ENOENT);
   }
   nay_sst_lookup_stats(lookup, &after);

@@ -71,11 +71,11 @@ static void check_scan(const foreign_table *t, const nay_sst *sst) {
   assert_ok(nay_sst_iter_new(sst, &it));
   nay_status status = nay_sst_iter_first(it);
   for (; status == NAY_OK; status = nay_sst_iter_next(it), n++) add_entry(t, it, &list);
-  if (status != NAY_ENOENT) fail_msg("%s: %s", t->file, nay_sst_iter_diag(it)->what);
+  if (status != NAY_EEND) fail_msg("%s: %s", t->file, nay_sst_iter_diag(it)->what);
   assert_int_equal(n, t->nentries);
   if (nay__crc32((uint8_t *)list.at, list.len) != t->crc) fail_msg("%s: the entries", t->file);
   for (status = nay_sst_iter_last(it); status == NAY_OK; status = nay_sst_iter_prev(it)) back++;
-  assert_status(status, NAY_ENOENT);
+  assert_status(status, NAY_EEND);
   assert_int_equal(back, n);
   nay_sst_info info = {.size = sizeof info};
   assert_ok(nay_sst_stats(sst, &info));
@@ -97,7 +97,8 @@ static void check_lookups(const foreign_table *t, const nay_sst *sst, const nay_
                           const void *key, size_t len) {
   nay_sst_value value = {.size = sizeof value}, batch = {.size = sizeof batch};
   nay_status status = NAY_EINVAL;
-  if (nay_sst_get_at(sst, key, len, NAY_SST_MAX_SEQUENCE, NULL, &value) != NAY_OK) {
+  nay_status got = nay_sst_get(sst, key, len, NAY_SST_MAX_SEQUENCE, NULL, &value);
+  if (got != (value.deleted ? NAY_ENOENT : NAY_OK)) {
     fail_msg("%s: a present key at a snapshot", t->file);
   }
   assert_ok(nay_sst_lookup_get_many(lookup, &key, &len, 1, NAY_SST_MAX_SEQUENCE, NULL, &batch,
@@ -111,13 +112,16 @@ static void check_lookups(const foreign_table *t, const nay_sst *sst, const nay_
 
 static void check_gets(const foreign_table *t, const nay_sst *sst) {
   nay_sst_lookup *lookup;
-  assert_ok(nay_sst_lookup_new_tables(&sst, 1, NULL, &lookup));
+  assert_ok(
+      nay_sst_lookup_new(&(nay_sst_lookup_level){sizeof(nay_sst_lookup_level), &sst, 1, false}, 1,
+                         NULL, NULL, NULL, &lookup));
   uint8_t key[GOLDEN_KEY_MAX];
   nay_sst_value value = {.size = sizeof value};
   nay_diag diag = {.what = NULL};
   for (uint64_t i = 0; i < t->n; i++) {
     size_t len = t->make(i, key);
-    if (nay_sst_get(sst, key, len, &diag, &value) != NAY_OK) {
+    nay_status status = nay_sst_get(sst, key, len, NAY_SST_NEWEST, &diag, &value);
+    if (status != (value.deleted ? NAY_ENOENT : NAY_OK)) {
       fail_msg("%s: present key %llu", t->file, (unsigned long long)i);
     }
     assert_true(nay_sst_may_contain(sst, key, len));
@@ -125,7 +129,7 @@ static void check_gets(const foreign_table *t, const nay_sst *sst) {
   }
   for (uint64_t i = 0; i < FOREIGN_ABSENT; i++) {
     size_t len = t->make(t->absent_first + i, key);
-    assert_status(nay_sst_get(sst, key, len, &diag, &value), NAY_ENOENT);
+    assert_status(nay_sst_get(sst, key, len, NAY_SST_NEWEST, &diag, &value), NAY_ENOENT);
   }
   nay_sst_lookup_free(lookup);
   nay_sst_value_free(&value);

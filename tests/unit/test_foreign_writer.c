@@ -85,7 +85,7 @@ static void assert_same_entries(const foreign_table *t) {
     if (n != 0) assert_memory_equal(p, q, n);
     assert_int_equal(nay_sst_iter_term(i), nay_sst_iter_term(j));
   }
-  assert_status(y, NAY_ENOENT);
+  assert_status(y, NAY_EEND);
   nay_sst_iter_free(i);
   nay_sst_iter_free(j);
   nay_sst_free(a);
@@ -197,8 +197,8 @@ static void entries_that_do_not_fit(void **state) {
     nay_sst_foreign_writer_free(w);
     nay_sst *sst = open_table(out, c->layout);
     nay_sst_value value = {.size = sizeof value};
-    assert_ok(nay_sst_get(sst, "b", 1, &diag, &value));
-    assert_status(nay_sst_get(sst, "c", 1, &diag, &value), NAY_ENOENT);
+    assert_ok(nay_sst_get(sst, "b", 1, NAY_SST_NEWEST, &diag, &value));
+    assert_status(nay_sst_get(sst, "c", 1, NAY_SST_NEWEST, &diag, &value), NAY_ENOENT);
     nay_sst_value_free(&value);
     nay_sst_free(sst);
   }
@@ -330,7 +330,7 @@ static void compactions_start_with_the_newest_version(void **unused) {
     temp_path(path, "compacted.ldb");
     assert_ok(nay_sst_compact(tables, 3, path, &how, NULL, NULL, NULL));
     assert_ok(nay_sst_open(path, NULL, NULL, NULL, &result));
-    assert_ok(nay_sst_get(result, "key", 3, NULL, &v));
+    assert_ok(nay_sst_get(result, "key", 3, NAY_SST_NEWEST, NULL, &v));
     assert_int_equal(v.sequence, 9);
     assert_memory_equal(v.bytes, "9", 1);
     nay_sst_value_free(&v);

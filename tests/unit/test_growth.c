@@ -64,7 +64,7 @@ static uint64_t cost_of_memtable(size_t n) {
   for (unsigned i = 0; i < n; i++) {
     nay_sst_value v = {.size = sizeof v};
     int len = snprintf(key, sizeof key, "%010u", order.key(i, (unsigned)n));
-    assert_ok(nay_sst_memtable_get(m, key, (size_t)len, NAY_SST_MAX_SEQUENCE, &v));
+    assert_ok(nay_sst_memtable_get(m, key, (size_t)len, NAY_SST_MAX_SEQUENCE, NULL, &v));
     nay_sst_value_free(&v);
   }
   nay_sst_memtable_free(m);
@@ -170,7 +170,7 @@ static uint64_t cost_of_gets(size_t n) {
   for (size_t i = 0; i < n; i++) {
     char key[32];
     size_t len = tree_key(nay_hash_mix(i) % (n * ENTRIES), key);
-    assert_ok(nay_sst_lookup_get(l, key, len, NULL, &v, NULL));
+    assert_ok(nay_sst_lookup_get(l, key, len, NAY_SST_NEWEST, NULL, &v, NULL));
   }
   assert_true(nread <= 2 * n);
   nay_sst_value_free(&v);

@@ -126,7 +126,7 @@ static void check_get(const tree *t, unsigned user, unsigned moment) {
   unsigned s = history_at(&t->h, user, moment);
   nay_sst_value v = {.size = sizeof v}, again = {.size = sizeof again};
   steps seen = {.t = t, .ended = true};
-  nay_status status = nay_sst_lookup_get_at(t->lookup, key, len, moment, NULL, &v, &table);
+  nay_status status = nay_sst_lookup_get(t->lookup, key, len, moment, NULL, &v, &table);
   assert_status(status, s == 0 || t->h.deleted[s] ? NAY_ENOENT : NAY_OK);
   assert_int_equal(v.deleted, s != 0 && t->h.deleted[s]);
   if (status == NAY_OK) {
@@ -244,10 +244,11 @@ static void a_level_must_be_disjoint(void **state) {
       nay_sst_value v = {.size = sizeof v};
       size_t table = 99;
       if (info.smallest == NULL) continue;
-      assert_ok(nay_sst_lookup_get(l, info.smallest, info.smallest_len, NULL, &v, &table));
+      assert_ok(nay_sst_lookup_get(l, info.smallest, info.smallest_len, NAY_SST_NEWEST, NULL, &v,
+                                   &table));
       assert_int_equal(table, 1 + k);
-      assert_status(nay_sst_lookup_get(l, "apples", 6, NULL, &v, NULL), NAY_ENOENT);
-      assert_status(nay_sst_lookup_get(l, "", 0, NULL, &v, NULL), NAY_ENOENT);
+      assert_status(nay_sst_lookup_get(l, "apples", 6, NAY_SST_NEWEST, NULL, &v, NULL), NAY_ENOENT);
+      assert_status(nay_sst_lookup_get(l, "", 0, NAY_SST_NEWEST, NULL, &v, NULL), NAY_ENOENT);
       nay_sst_value_free(&v);
     }
     nay_sst_lookup_free(l);
@@ -286,13 +287,14 @@ static void properties_that_lie(void **state) {
   assert_ok(nay_sst_stated(t, &p));
   assert_memory_equal(p.largest, "0200", 4);
   nay_sst_value v = {.size = sizeof v};
-  for (unsigned i = 0; i < 3; i++) assert_ok(nay_sst_get(t, keys[i], 4, NULL, &v));
+  for (unsigned i = 0; i < 3; i++) assert_ok(nay_sst_get(t, keys[i], 4, NAY_SST_NEWEST, NULL, &v));
   const nay_sst *level[] = {t, table_of(above, 2, "above.ldb", other)};
   nay_sst_lookup_level both = {sizeof both, level, 2, true};
   assert_status(nay_sst_lookup_new(&both, 1, NULL, NULL, NULL, &l), NAY_EINVAL);
   both.n = 1;
   assert_ok(nay_sst_lookup_new(&both, 1, NULL, NULL, NULL, &l));
-  for (unsigned i = 0; i < 3; i++) assert_ok(nay_sst_lookup_get(l, keys[i], 4, NULL, &v, NULL));
+  for (unsigned i = 0; i < 3; i++)
+    assert_ok(nay_sst_lookup_get(l, keys[i], 4, NAY_SST_NEWEST, NULL, &v, NULL));
   nay_sst_lookup *edited;
   nay_sst_lookup_edit e = {sizeof e, .added = &level[1], .nadded = 1};
   assert_status(nay_sst_lookup_new_edited(l, &e, 1, NULL, NULL, &edited), NAY_EINVAL);
@@ -319,13 +321,16 @@ static void bad_arguments(void **state) {
   assert_status(nay_sst_lookup_new(NULL, 0, NULL, NULL, NULL, NULL), NAY_EINVAL);
   assert_ok(nay_sst_lookup_new(NULL, 0, NULL, NULL, NULL, &l));
   nay_sst_value v = {.size = sizeof v};
-  assert_status(nay_sst_lookup_get(l, "k", 1, NULL, &v, NULL), NAY_ENOENT);
-  assert_status(nay_sst_lookup_get_at(l, "k", 1, UINT64_MAX, NULL, &v, NULL), NAY_EINVAL);
+  assert_status(nay_sst_lookup_get(l, "k", 1, NAY_SST_NEWEST, NULL, &v, NULL), NAY_ENOENT);
+  assert_status(nay_sst_lookup_get(l, "k", 1, UINT64_MAX, NULL, &v, NULL), NAY_EINVAL);
   nay_sst_lookup_free(l);
   for (long at = 0; at < 2; at++) {
     flaky heap = {.fail_at = at};
     nay_allocator a = flaky_allocator(&heap);
-    assert_status(nay_sst_lookup_new_tables(NULL, 0, &a, &l), NAY_ENOMEM);
+    assert_status(
+        nay_sst_lookup_new(&(nay_sst_lookup_level){sizeof(nay_sst_lookup_level), NULL, 0, false}, 1,
+                           NULL, &a, NULL, &l),
+        NAY_ENOMEM);
     assert_true(flaky_is_clean(&heap));
   }
 }

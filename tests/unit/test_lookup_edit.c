@@ -63,8 +63,8 @@ static void assert_same(const nay_sst_lookup *l, const model *m) {
     char key[32];
     nay_sst_value a = {.size = sizeof a}, b = {.size = sizeof b};
     size_t len = number_key(k, key), at = 999, want = 999;
-    assert_status(nay_sst_lookup_get(l, key, len, NULL, &a, &at),
-                  nay_sst_lookup_get(all, key, len, NULL, &b, &want));
+    assert_status(nay_sst_lookup_get(l, key, len, NAY_SST_NEWEST, NULL, &a, &at),
+                  nay_sst_lookup_get(all, key, len, NAY_SST_NEWEST, NULL, &b, &want));
     assert_int_equal(at, want);
     assert_int_equal(a.len, b.len);
     if (a.len != 0) assert_memory_equal(a.bytes, b.bytes, a.len);

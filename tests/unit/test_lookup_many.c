@@ -170,8 +170,8 @@ static nay_status check_batch(const tree *t, batch *b, unsigned moment) {
     nay_diag why = {.what = NULL};
     alone[i] = (nay_sst_value){.size = sizeof alone[i]};
     tables[i] = 777;
-    statuses[i] = nay_sst_lookup_get_at(t->lookup, b->keys[i], b->lens[i], moment, &why, &alone[i],
-                                        &tables[i]);
+    statuses[i] =
+        nay_sst_lookup_get(t->lookup, b->keys[i], b->lens[i], moment, &why, &alone[i], &tables[i]);
     bool error = statuses[i] != NAY_OK && statuses[i] != NAY_ENOENT;
     if (first == NAY_OK && error) first = statuses[i], want = why;
   }
@@ -251,7 +251,9 @@ static void large_batches_share_blocks(void **state) {
     nay_sst *t = open_table(path, &read);
     const nay_sst *one[] = {t};
     nay_sst_lookup *l;
-    assert_ok(nay_sst_lookup_new_tables(one, 1, NULL, &l));
+    assert_ok(
+        nay_sst_lookup_new(&(nay_sst_lookup_level){sizeof(nay_sst_lookup_level), one, 1, false}, 1,
+                           NULL, NULL, NULL, &l));
     uint64_t before = counters_of(t).block_reads;
     assert_ok(nay_sst_lookup_get_many(l, keys, lens, N, 0, NULL, values, statuses, NULL));
     for (unsigned i = 0; i < N; i++) {
@@ -295,7 +297,9 @@ static void errors_are_those_of_the_gets(void **state) {
       tables[i] = bad;
     }
     nay_sst_lookup_free(t.lookup);
-    assert_ok(nay_sst_lookup_new_tables(tables, 5, NULL, &t.lookup));
+    assert_ok(
+        nay_sst_lookup_new(&(nay_sst_lookup_level){sizeof(nay_sst_lookup_level), tables, 5, false},
+                           1, NULL, NULL, NULL, &t.lookup));
     batch_make(&b, seed, BATCH);
     failed += check_batch(&t, &b, N_WRITES) == NAY_ECORRUPT;
     batch_free(&b);
@@ -327,7 +331,9 @@ static void operands_are_refused(void **state) {
     assert_ok(nay_sst_writer_finish(w, NULL));
     nay_sst_writer_free(w);
     t.tables[0] = open_table(t.paths[0], &read);
-    assert_ok(nay_sst_lookup_new_tables(t.tables, 1, NULL, &t.lookup));
+    assert_ok(nay_sst_lookup_new(
+        &(nay_sst_lookup_level){sizeof(nay_sst_lookup_level), t.tables, 1, false}, 1, NULL, NULL,
+        NULL, &t.lookup));
     b = (batch){.n = 1, .keys = {"key"}, .lens = {3}, .values = {{.size = sizeof b.values[0]}}};
     b.tables[0] = 777;
     assert_status(check_batch(&t, &b, 4), NAY_OK);
@@ -356,7 +362,8 @@ static void memory_may_run_out(void **state) {
   nay_sst_lookup *l;
   assert_ok(nay_sst_open(t.paths[0], &v.read, &a, NULL, &own));
   const nay_sst *one[] = {own};
-  assert_ok(nay_sst_lookup_new_tables(one, 1, &a, &l));
+  assert_ok(nay_sst_lookup_new(&(nay_sst_lookup_level){sizeof(nay_sst_lookup_level), one, 1, false},
+                               1, NULL, &a, NULL, &l));
   for (long at = 0; status == NAY_ENOMEM; at++) {
     nay_diag diag = {.what = NULL};
     batch_make(&b, 1, 100);
@@ -368,7 +375,8 @@ static void memory_may_run_out(void **state) {
     for (size_t i = 0; i < b.n; i++) { /* a key has the right answer or an error */
       nay_sst_value w = {.size = sizeof w};
       if (b.statuses[i] == NAY_ENOMEM) continue;
-      assert_status(nay_sst_lookup_get(l, b.keys[i], b.lens[i], NULL, &w, NULL), b.statuses[i]);
+      assert_status(nay_sst_lookup_get(l, b.keys[i], b.lens[i], NAY_SST_NEWEST, NULL, &w, NULL),
+                    b.statuses[i]);
       nay_sst_value_free(&w);
     }
     batch_free(&b);
@@ -385,7 +393,9 @@ static void bad_arguments(void **state) {
   static batch b;
   nay_sst_lookup *l;
   nay_diag diag = {.what = NULL};
-  assert_ok(nay_sst_lookup_new_tables(NULL, 0, NULL, &l));
+  assert_ok(
+      nay_sst_lookup_new(&(nay_sst_lookup_level){sizeof(nay_sst_lookup_level), NULL, 0, false}, 1,
+                         NULL, NULL, NULL, &l));
   batch_make(&b, 1, 10);
   assert_ok(nay_sst_lookup_get_many(l, b.keys, b.lens, 10, 0, NULL, b.values, b.statuses, NULL));
   for (unsigned i = 0; i < 10; i++) assert_status(b.statuses[i], NAY_ENOENT);

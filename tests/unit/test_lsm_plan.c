@@ -446,7 +446,7 @@ static void arguments_are_checked(void **state) {
   assert_status(nay_sst_plan_new(NULL, NULL, NULL, &plan), NAY_EINVAL);
   assert_status(nay_sst_plan_new(&p, NULL, NULL, NULL), NAY_EINVAL);
   assert_ok(nay_sst_plan_new(&p, NULL, NULL, &plan));
-  assert_status(nay_sst_plan_level(plan, NAY_SST_PLAN_MONKEY, 1, &level), NAY_ENOENT);
+  assert_status(nay_sst_plan_level(plan, NAY_SST_PLAN_MONKEY, 1, &level), NAY_EEND);
   assert_status(nay_sst_plan_level(plan, (nay_sst_plan_allocation)2, 0, &level), NAY_EINVAL);
   assert_status(nay_sst_plan_level(NULL, NAY_SST_PLAN_MONKEY, 0, &level), NAY_EINVAL);
   assert_status(nay_sst_plan_level(plan, NAY_SST_PLAN_MONKEY, 0, NULL), NAY_EINVAL);

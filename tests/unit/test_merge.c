@@ -90,7 +90,7 @@ static nay_status memtable_at(memtable *m, size_t i, bool there) {
   m->present = there ? i : m->n;
   memset(m->key, 0xee, sizeof m->key); /* what was there is gone */
   memset(m->value, 0xee, sizeof m->value);
-  if (!there) return NAY_ENOENT;
+  if (!there) return NAY_EEND;
   const entry *e = &m->at[i];
   nay_sst_entry v = {sizeof v, e->user, e->user_len, e->sequence, e->deleted, false};
   if (m->internal) {
@@ -417,7 +417,7 @@ static void move_once(nay_sst_scan *m, const view *v, size_t *at) {
         *at = *at == v->n || *at == 0 ? v->n : *at - 1;
       }
   }
-  assert_status(status, *at < v->n ? NAY_OK : NAY_ENOENT);
+  assert_status(status, *at < v->n ? NAY_OK : NAY_EEND);
 }
 
 static void wander(nay_sst_scan *m, const view *v, unsigned nmoves) {
@@ -450,15 +450,15 @@ static void walk(nay_sst_scan *m, const view *v) {
     assert_ok(status);
     assert_at(m, v->at[i]);
   }
-  assert_status(status, NAY_ENOENT);
-  assert_status(nay_sst_scan_next(m), NAY_ENOENT);
+  assert_status(status, NAY_EEND);
+  assert_status(nay_sst_scan_next(m), NAY_EEND);
   status = nay_sst_scan_last(m);
   for (size_t i = v->n; i-- > 0; status = nay_sst_scan_prev(m)) {
     assert_ok(status);
     assert_at(m, v->at[i]);
   }
-  assert_status(status, NAY_ENOENT);
-  assert_status(nay_sst_scan_prev(m), NAY_ENOENT);
+  assert_status(status, NAY_EEND);
+  assert_status(nay_sst_scan_prev(m), NAY_EEND);
 }
 
 typedef struct shape {
@@ -486,7 +486,7 @@ static void as_the_model(void **shape_of) {
       draw_view(&t, &v);
       assert_ok(nay_sst_scan_new(t.lookup, &v.how, NULL, NULL, &m));
       assert_false(nay_sst_scan_valid(m));
-      assert_status(nay_sst_scan_next(m), NAY_ENOENT);
+      assert_status(nay_sst_scan_next(m), NAY_EEND);
       walk(m, &v);
       wander(m, &v, 80);
       nay_sst_scan_free(m);

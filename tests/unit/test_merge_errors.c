@@ -73,12 +73,14 @@ static void damage_is_never_a_shorter_scan(void **unused) {
     nay_sst_scan *m;
     if (a != NULL) {
       const nay_sst *both[] = {b, a};
-      assert_ok(nay_sst_lookup_new_tables(both, 2, NULL, &l));
+      assert_ok(
+          nay_sst_lookup_new(&(nay_sst_lookup_level){sizeof(nay_sst_lookup_level), both, 2, false},
+                             1, NULL, NULL, NULL, &l));
       assert_ok(nay_sst_scan_new(l, NULL, NULL, NULL, &m));
       for (int backward = 0; backward < 2; backward++) {
         unsigned n;
         nay_status status = walk(m, backward, &n);
-        if (status == NAY_ENOENT) {
+        if (status == NAY_EEND) {
           assert_int_equal(n, N_KEYS);
           whole++;
           continue;
@@ -188,7 +190,9 @@ static void prefix_filters_leave_tables_out(void **unused) {
     assert_ok(nay_sst_open(path, &read, NULL, NULL, &t[i]));
     unlink(path);
   }
-  assert_ok(nay_sst_lookup_new_tables((const nay_sst *const *)t, 2, NULL, &l));
+  assert_ok(nay_sst_lookup_new(
+      &(nay_sst_lookup_level){sizeof(nay_sst_lookup_level), (const nay_sst *const *)t, 2, false}, 1,
+      NULL, NULL, NULL, &l));
   for (int backward = 0; backward < 2; backward++) {
     nay_sst_scan *m;
     size_t len;
@@ -196,7 +200,7 @@ static void prefix_filters_leave_tables_out(void **unused) {
     assert_ok(backward ? nay_sst_scan_last(m) : nay_sst_scan_first(m));
     assert_memory_equal(nay_sst_scan_key(m, &len), "mm1", 3);
     assert_ptr_equal(nay_sst_scan_table(m), t[0]);
-    assert_status(backward ? nay_sst_scan_prev(m) : nay_sst_scan_next(m), NAY_ENOENT);
+    assert_status(backward ? nay_sst_scan_prev(m) : nay_sst_scan_next(m), NAY_EEND);
     nay_sst_scan_free(m);
   }
   assert_int_equal(reads(t[0]), 2);
@@ -227,7 +231,9 @@ static void equal_keys_may_differ(void **unused) {
     assert_ok(nay_sst_open(path, &read, NULL, NULL, &t[i]));
     unlink(path);
   }
-  assert_ok(nay_sst_lookup_new_tables((const nay_sst *const *)t, 2, NULL, &l));
+  assert_ok(nay_sst_lookup_new(
+      &(nay_sst_lookup_level){sizeof(nay_sst_lookup_level), (const nay_sst *const *)t, 2, false}, 1,
+      NULL, NULL, NULL, &l));
   assert_ok(nay_sst_scan_new(l, NULL, NULL, NULL, &m));
   for (int backward = 0; backward < 2; backward++) {
     nay_status status = backward ? nay_sst_scan_last(m) : nay_sst_scan_first(m);
@@ -239,7 +245,7 @@ static void equal_keys_may_differ(void **unused) {
       assert_memory_equal(nay_sst_scan_value(m, &len), one, 1);
       status = backward ? nay_sst_scan_prev(m) : nay_sst_scan_next(m);
     }
-    assert_status(status, NAY_ENOENT);
+    assert_status(status, NAY_EEND);
   }
   nay_sst_scan_free(m);
   nay_sst_lookup_free(l);
@@ -287,11 +293,11 @@ static void every_allocation_may_fail(void **unused) {
 
 static nay_status no_move(void *state) {
   (void)state;
-  return NAY_ENOENT;
+  return NAY_EEND;
 }
 static nay_status no_seek(void *state, const void *key, size_t len) {
   (void)state, (void)key, (void)len;
-  return NAY_ENOENT;
+  return NAY_EEND;
 }
 static nay_status one_move(void *state) {
   (void)state;
@@ -352,9 +358,9 @@ static void nonsense_is_refused(void **unused) {
   assert_ok(nay_sst_scan_new(NULL, NULL, NULL, NULL, &m)); /* nothing to merge */
   nay_sst_value v = {.size = sizeof v};
   nay_sst_entry version = {.size = sizeof version};
-  assert_status(nay_sst_scan_first(m), NAY_ENOENT);
-  assert_status(nay_sst_scan_last(m), NAY_ENOENT);
-  assert_status(nay_sst_scan_seek(m, NULL, 0), NAY_ENOENT);
+  assert_status(nay_sst_scan_first(m), NAY_EEND);
+  assert_status(nay_sst_scan_last(m), NAY_EEND);
+  assert_status(nay_sst_scan_seek(m, NULL, 0), NAY_EEND);
   assert_status(nay_sst_scan_seek(m, NULL, 1), NAY_EINVAL);
   assert_status(nay_sst_scan_seek_for_prev(m, NULL, 1), NAY_EINVAL);
   assert_status(nay_sst_scan_pin(m, &v), NAY_EINVAL);
@@ -381,7 +387,9 @@ static void kinds_of_keys_do_not_mix(void **unused) {
   nay_sst_writer_free(w);
   assert_ok(nay_sst_open(path, NULL, NULL, NULL, &internal));
   const nay_sst *both[] = {l.tables[0], internal};
-  assert_ok(nay_sst_lookup_new_tables(both, 2, NULL, &mixed));
+  assert_ok(
+      nay_sst_lookup_new(&(nay_sst_lookup_level){sizeof(nay_sst_lookup_level), both, 2, false}, 1,
+                         NULL, NULL, NULL, &mixed));
   assert_refused(mixed, NULL, NAY_EMISMATCH);
   nay_sst_lookup_free(mixed);
   nay_sst_free(internal);
@@ -402,7 +410,7 @@ static void sources_that_fail(void **unused) {
   assert_status(nay_sst_scan_next(m), NAY_EIO);
   assert_non_null(nay_sst_scan_diag(m)->what);
   assert_null(nay_sst_scan_table(m));
-  assert_status(nay_sst_scan_last(m), NAY_ENOENT);
+  assert_status(nay_sst_scan_last(m), NAY_EEND);
   nay_sst_scan_free(m);
   how.sources = &plain;
   assert_ok(nay_sst_scan_new(NULL, &how, NULL, NULL, &m));
@@ -424,7 +432,9 @@ static void empty_tables_have_a_kind_of_keys(void **unused) {
     nay_sst_read_options how = {sizeof how, .keys = keys};
     nay_sst *t;
     assert_ok(nay_sst_view(bytes, bytes_len, &how, NULL, NULL, &t));
-    assert_ok(nay_sst_lookup_new_tables((const nay_sst *[]){t}, 1, NULL, &l));
+    assert_ok(nay_sst_lookup_new(
+        &(nay_sst_lookup_level){sizeof(nay_sst_lookup_level), (const nay_sst *[]){t}, 1, false}, 1,
+        NULL, NULL, NULL, &l));
     assert_ok(nay_sst_scan_new(l, HOW(.sources = &plain, .nsources = 1), NULL, NULL, &m));
     assert_status(nay_sst_scan_first(m), keys == NAY_SST_KEYS_PLAIN ? NAY_OK : NAY_EINVAL);
     if (keys == NAY_SST_KEYS_PLAIN) assert_memory_equal(nay_sst_scan_key(m, &len), "abc", 3);
@@ -455,11 +465,13 @@ static void operands_are_not_passed_over(void **unused) {
   nay_sst_writer_free(w);
   nay_sst_read_options read = {sizeof read, .keys = NAY_SST_KEYS_INTERNAL};
   assert_ok(nay_sst_open(path, &read, NULL, NULL, &t));
-  assert_ok(nay_sst_lookup_new_tables((const nay_sst *const[]){t}, 1, NULL, &l));
+  assert_ok(nay_sst_lookup_new(
+      &(nay_sst_lookup_level){sizeof(nay_sst_lookup_level), (const nay_sst *const[]){t}, 1, false},
+      1, NULL, NULL, NULL, &l));
   for (uint64_t at = 5; at < 10; at++) {
     nay_status want = at < 7 ? NAY_OK : NAY_ENOTSUP;
-    assert_status(nay_sst_get_at(t, "a", 1, at, NULL, &value), want);
-    assert_status(nay_sst_lookup_get_at(l, "a", 1, at, NULL, &value, NULL), want);
+    assert_status(nay_sst_get(t, "a", 1, at, NULL, &value), want);
+    assert_status(nay_sst_lookup_get(l, "a", 1, at, NULL, &value, NULL), want);
     assert_ok(nay_sst_scan_new(l, HOW(.sequence = &at), NULL, NULL, &m));
     assert_status(nay_sst_scan_first(m), want);
     assert_status(nay_sst_scan_last(m), want);

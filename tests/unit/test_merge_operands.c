@@ -36,7 +36,7 @@ static nay_status memtable_at(memtable *m, size_t i) {
   m->present = i < m->n ? i : m->n;
   memset(m->key, 0xee, sizeof m->key); /* what was there is gone */
   memset(m->value, 0xee, sizeof m->value);
-  if (i >= m->n) return NAY_ENOENT;
+  if (i >= m->n) return NAY_EEND;
   memcpy(m->key, m->keys[i], sizeof m->key);
   memcpy(m->value, m->at[i].user, sizeof m->value);
   return NAY_OK;
@@ -273,7 +273,7 @@ static void check_reader(const tree *t, uint64_t sequence, bool keep) {
     assert_b(t, m, nay_sst_scan_next(m), b, keep, 'c');
     assert_ok(nay_sst_scan_next(m));
     assert_at(m, 'c');
-    assert_status(nay_sst_scan_next(m), NAY_ENOENT);
+    assert_status(nay_sst_scan_next(m), NAY_EEND);
   }
   assert_b(t, m, nay_sst_scan_seek(m, "b", 1), b, keep, 'c');
   assert_b(t, m, nay_sst_scan_seek_for_prev(m, "b", 1), b, keep, 'a');
@@ -286,7 +286,7 @@ static void check_reader(const tree *t, uint64_t sequence, bool keep) {
   how.lower_len = 1;
   assert_ok(nay_sst_scan_new(lookup, &how, NULL, NULL, &m));
   assert_ok(nay_sst_scan_last(m));
-  assert_status(nay_sst_scan_prev(m), NAY_ENOENT); /* b is below the bound */
+  assert_status(nay_sst_scan_prev(m), NAY_EEND); /* b is below the bound */
   nay_sst_scan_free(m);
 }
 
@@ -303,7 +303,7 @@ static void check_get(const tree *t, uint64_t sequence) {
     nay_status one;
     nay_status status = many ? nay_sst_lookup_get_many(t->lookup, &key, &key_len, 1, sequence, NULL,
                                                        &v, &one, &table)
-                             : nay_sst_lookup_get_at(t->lookup, key, 1, sequence, NULL, &v, &table);
+                             : nay_sst_lookup_get(t->lookup, key, 1, sequence, NULL, &v, &table);
     if (many && status == NAY_OK) status = one;
     assert_status(status, want);
     if (want == NAY_OK) {

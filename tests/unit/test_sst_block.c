@@ -125,16 +125,16 @@ static void check_cursor(const sample *s, const nay_block *b, uint64_t *state) {
   nay_cursor c = {.block = *b, .order = s->order, .allocator = &a};
   nay_status status = nay_sst__cursor_first(&c, NULL);
   for (size_t i = 0; i < s->n; i++, status = nay_sst__cursor_next(&c, NULL)) assert_at(&c, s, i);
-  assert_status(status, NAY_ENOENT);
+  assert_status(status, NAY_EEND);
   status = nay_sst__cursor_last(&c, NULL);
   for (size_t i = s->n; i-- > 0; status = nay_sst__cursor_prev(&c, NULL)) assert_at(&c, s, i);
-  assert_status(status, NAY_ENOENT);
+  assert_status(status, NAY_EEND);
   for (int i = 0; i < 10; i++) {
     uint8_t key[MAX_LEN + NAY_KEY_TRAILER];
     size_t len = draw_key(state, s->order, key), want = lower_bound(s, key, len);
     nay_target target = target_of(s, key, len);
     status = nay_sst__cursor_seek(&c, &target, NULL);
-    assert_status(status, want == s->n ? NAY_ENOENT : NAY_OK);
+    assert_status(status, want == s->n ? NAY_EEND : NAY_OK);
     if (status == NAY_OK) assert_at(&c, s, want);
   }
   nay__buffer_free(&c.key, &a);
@@ -231,7 +231,7 @@ static void survives_damage(void **order) {
       (void)nay_sst__block_check(&c.block, s.order, &c.key, &c.key, &a, &diag);
       status = nay_sst__cursor_first(&c, &diag);
       while (status == NAY_OK) status = nay_sst__cursor_next(&c, &diag);
-      refused += status != NAY_ENOENT;
+      refused += status != NAY_EEND;
       assert_true(diag.offset <= UINT32_MAX);
       for (status = nay_sst__cursor_last(&c, &diag); status == NAY_OK;) {
         status = nay_sst__cursor_prev(&c, &diag);

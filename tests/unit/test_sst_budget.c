@@ -41,7 +41,7 @@ static unsigned wrong_answers(const nay_sst *t, uint64_t seed, unsigned n) {
   for (unsigned i = 0; i < n; i++) {
     char key[32], value[32];
     unsigned number = (unsigned)(nay_hash_mix(seed + i) % (2 * N_KEYS));
-    nay_status status = nay_sst_get(t, key, number_key(number, key), NULL, &v);
+    nay_status status = nay_sst_get(t, key, number_key(number, key), NAY_SST_NEWEST, NULL, &v);
     if (number % 2 != 0) {
       wrong += status != NAY_ENOENT;
       continue;
@@ -86,7 +86,10 @@ static void every_budget_gives_the_same_answers(void **state) {
     nay_sst_lookup *l;
     assert_ok(nay_sst_cache_new_shared(budget, budget / 2, NULL, &cache));
     open_all(tables, cache, NAY_SST_BUDGETED);
-    assert_ok(nay_sst_lookup_new_tables((const nay_sst *const *)tables, N_TABLES, NULL, &l));
+    assert_ok(
+        nay_sst_lookup_new(&(nay_sst_lookup_level){sizeof(nay_sst_lookup_level),
+                                                   (const nay_sst *const *)tables, N_TABLES, false},
+                           1, NULL, NULL, NULL, &l));
     held = (size_t)stats_of(cache).filter.held;
     assert_true(held != 0);
     for (unsigned i = 0; i < 40; i++) {
@@ -194,7 +197,7 @@ static void failing_allocations(void **state) {
       nay_sst_value v = {.size = sizeof v};
       char key[32];
       for (unsigned i = 0; i < 8; i++) {
-        nay_status got = nay_sst_get(t, key, number_key(i * 350, key), NULL, &v);
+        nay_status got = nay_sst_get(t, key, number_key(i * 350, key), NAY_SST_NEWEST, NULL, &v);
         assert_true(got == NAY_OK || got == NAY_ENOMEM);
       }
       nay_sst_value_free(&v);
@@ -298,7 +301,10 @@ static void many_threads_one_small_budget(void **flags) {
   pthread_t threads[N];
   assert_ok(nay_sst_cache_new_shared(30000, 20000, NULL, &cache));
   open_all(tables, cache, NAY_SST_BUDGETED | *(const uint32_t *)*flags);
-  assert_ok(nay_sst_lookup_new_tables((const nay_sst *const *)tables, N_TABLES, NULL, &l));
+  assert_ok(
+      nay_sst_lookup_new(&(nay_sst_lookup_level){sizeof(nay_sst_lookup_level),
+                                                 (const nay_sst *const *)tables, N_TABLES, false},
+                         1, NULL, NULL, NULL, &l));
   for (unsigned i = 0; i < N; i++) {
     works[i] = (work){tables, l, cache, nay_hash_mix(i) >> 8, 0};
     assert_int_equal(pthread_create(&threads[i], NULL, run_work, &works[i]), 0);

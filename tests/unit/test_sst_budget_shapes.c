@@ -140,7 +140,7 @@ static void operands_keep_the_index(void **state) {
   nay_sst_lookup_level level = {sizeof level, .tables = &t, .n = 1};
   assert_ok(nay_sst_lookup_new(&level, 1, &merge, NULL, NULL, &l));
   for (unsigned i = 1; i <= N_OPERANDS; i++) {
-    assert_ok(nay_sst_lookup_get_at(l, "key", 3, i, NULL, &v, NULL));
+    assert_ok(nay_sst_lookup_get(l, "key", 3, i, NULL, &v, NULL));
     assert_int_equal(v.len, i);
     for (unsigned k = 0; k < i; k++) assert_int_equal(((const char *)v.bytes)[k], '1' + (int)k);
   }

@@ -55,9 +55,9 @@ static void the_empty_key_in_every_layout(void **state) {
     assert_ok(nay_sst_writer_finish(w, NULL));
     nay_sst_writer_free(w);
     assert_ok(nay_sst_open(path, NULL, NULL, NULL, &t));
-    assert_ok(nay_sst_get(t, "", 0, NULL, &v));
+    assert_ok(nay_sst_get(t, "", 0, NAY_SST_NEWEST, NULL, &v));
     nay_sst_value_free(&v);
-    assert_status(nay_sst_get(t, "x", 1, NULL, &v), NAY_ENOENT);
+    assert_status(nay_sst_get(t, "x", 1, NAY_SST_NEWEST, NULL, &v), NAY_ENOENT);
     nay_sst_free(t);
     ask_table(path);
     remove(path);

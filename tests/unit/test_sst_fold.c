@@ -53,7 +53,7 @@ static void check_gets(const nay_sst *t, unsigned parity, bool filtered) {
   for (unsigned i = 0; i < 2 * N_KEYS; i++) {
     char key[32];
     size_t len = mixed_key(i, (unsigned)nay_hash_mix(77 * i), key);
-    nay_status status = nay_sst_get(t, key, len, NULL, &v);
+    nay_status status = nay_sst_get(t, key, len, NAY_SST_NEWEST, NULL, &v);
     assert_status(status, i % 2 == parity ? NAY_OK : NAY_ENOENT);
     if (status == NAY_OK) assert_int_equal(fold_compare(&fold, v.bytes, v.len, key, len), 0);
     if (status == NAY_OK) assert_true(nay_sst_may_contain(t, key, len));
@@ -188,7 +188,9 @@ static void many_tables(void **state) {
     char text[64][32];
     const void *keys[64];
     size_t lens[64];
-    assert_ok(nay_sst_lookup_new_tables(t + 2 * of, 2 - of, NULL, &l));
+    assert_ok(nay_sst_lookup_new(
+        &(nay_sst_lookup_level){sizeof(nay_sst_lookup_level), t + 2 * of, 2 - of, false}, 1, NULL,
+        NULL, NULL, &l));
     for (unsigned i = 0; i < 64; i++) {
       lens[i] = mixed_key(i * 37 % (2 * N_KEYS + 20), 0xa5a5 ^ i, text[i]);
       keys[i] = text[i];
@@ -199,7 +201,8 @@ static void many_tables(void **state) {
     for (unsigned i = 0; i < 64; i++) {
       bool there = i * 37 % (2 * N_KEYS + 20) < 2 * N_KEYS;
       assert_status(statuses[i], there ? NAY_OK : NAY_ENOENT);
-      assert_status(nay_sst_lookup_get(l, keys[i], lens[i], NULL, &values[i], NULL), statuses[i]);
+      assert_status(nay_sst_lookup_get(l, keys[i], lens[i], NAY_SST_NEWEST, NULL, &values[i], NULL),
+                    statuses[i]);
       nay_sst_value_free(&values[i]);
     }
     nay_sst_lookup_free(l);

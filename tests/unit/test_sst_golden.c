@@ -75,8 +75,10 @@ static void check_keys(const golden_table *g, const nay_sst *t) {
   for (unsigned i = 0; i < g->n; i++) {
     char want[16];
     size_t len = make(i, key);
-    assert_ok(nay_sst_get(t, key, len, NULL, &v));
-    assert_int_equal(v.deleted, dups && i % 10 == 0);
+    bool deleted = dups && i % 10 == 0;
+    assert_status(nay_sst_get(t, key, len, NAY_SST_NEWEST, NULL, &v),
+                  deleted ? NAY_ENOENT : NAY_OK);
+    assert_int_equal(v.deleted, deleted);
     if (g->internal) assert_true(v.sequence != 0);
     if (strcmp(g->set, "str") != 0 || v.deleted) continue; /* for str the rank is the number */
     int n = snprintf(want, sizeof want, "%c%u", dups && i % 5 == 0 ? 'w' : 'v', i);
@@ -84,7 +86,7 @@ static void check_keys(const golden_table *g, const nay_sst *t) {
     assert_memory_equal(v.bytes, want, v.len);
   }
   for (unsigned i = 0; i < 2000; i++) {
-    assert_status(nay_sst_get(t, key, golden_abs(i, key), NULL, &v), NAY_ENOENT);
+    assert_status(nay_sst_get(t, key, golden_abs(i, key), NAY_SST_NEWEST, NULL, &v), NAY_ENOENT);
   }
   free(key);
   nay_sst_value_free(&v);
@@ -127,16 +129,16 @@ static void versions(void **unused) {
   nay_sst_value v = {.size = sizeof v};
   assert_ok(nay_policy_leveldb(10, &policy));
   nay_sst *t = open_golden(&tables[N_TABLES - 1], policies, 0);
-  assert_ok(nay_sst_get(t, "key000005", 9, NULL, &v));
+  assert_ok(nay_sst_get(t, "key000005", 9, NAY_SST_NEWEST, NULL, &v));
   assert_memory_equal(v.bytes, "w5", 2);
   uint64_t newest = v.sequence;
-  assert_ok(nay_sst_get_at(t, "key000005", 9, newest - 1, NULL, &v));
+  assert_ok(nay_sst_get(t, "key000005", 9, newest - 1, NULL, &v));
   assert_memory_equal(v.bytes, "v5", 2);
   assert_true(v.sequence < newest);
-  assert_status(nay_sst_get_at(t, "key000005", 9, v.sequence - 1, NULL, &v), NAY_ENOENT);
-  assert_ok(nay_sst_get(t, "key000010", 9, NULL, &v));
+  assert_status(nay_sst_get(t, "key000005", 9, v.sequence - 1, NULL, &v), NAY_ENOENT);
+  assert_status(nay_sst_get(t, "key000010", 9, NAY_SST_NEWEST, NULL, &v), NAY_ENOENT);
   assert_true(v.deleted);
-  assert_ok(nay_sst_get_at(t, "key000010", 9, v.sequence - 1, NULL, &v));
+  assert_ok(nay_sst_get(t, "key000010", 9, v.sequence - 1, NULL, &v));
   assert_false(v.deleted);
   nay_sst_value_free(&v);
   nay_sst_free(t);
@@ -152,7 +154,7 @@ static void without_the_codec(void **unused) {
   nay_status status = nay_sst_open(path, NULL, NULL, &diag, &t);
   if (status ==
       NAY_OK) { /* the index is not compressed here: it is the blocks that cannot be read */
-    status = nay_sst_get(t, "key000005", 9, &diag, &v);
+    status = nay_sst_get(t, "key000005", 9, NAY_SST_NEWEST, &diag, &v);
     nay_sst_value_free(&v);
     nay_sst_free(t);
   }

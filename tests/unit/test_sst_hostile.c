@@ -69,7 +69,7 @@ static unsigned check_answers(const uint8_t *bytes, size_t len, nay_sst_counters
     char key[32], value[32];
     size_t key_len = number_key(i, key);
     diag = (nay_diag){.offset = UINT64_MAX};
-    status = nay_sst_get(t, key, key_len, &diag, &v);
+    status = nay_sst_get(t, key, key_len, NAY_SST_NEWEST, &diag, &v);
     if (status == NAY_ECORRUPT || status == NAY_ENOTSUP) {
       assert_non_null(diag.what);
       assert_true(diag.offset <= len);
@@ -227,7 +227,7 @@ static void a_bomb(void **unused) {
   how.max_block_bytes = 100;
   nay_status status = nay_sst_view(bytes, len, &how, NULL, &diag, &t);
   if (status == NAY_OK) { /* the index was too short to be compressed */
-    status = nay_sst_get(t, "key00000010", 11, &diag, &value);
+    status = nay_sst_get(t, "key00000010", 11, NAY_SST_NEWEST, &diag, &value);
     nay_sst_value_free(&value);
     nay_sst_free(t);
   }

@@ -126,11 +126,11 @@ static bool read_with_fault(const char *path, uint32_t flags, size_t budget, lon
     assert_true(stated == NAY_EIO || (stated == NAY_OK && p.nentries == N_KEYS));
     for (unsigned i = 0; i < 2 * N_KEYS; i += 23) {
       nay_status want = i < N_KEYS ? NAY_OK : NAY_ENOENT;
-      nay_status got = nay_sst_get(t, key, number_key(i, key), &diag, &v);
+      nay_status got = nay_sst_get(t, key, number_key(i, key), NAY_SST_NEWEST, &diag, &v);
       if (got == want) continue;
       assert_status(got, NAY_EIO);
       assert_non_null(diag.what);
-      assert_status(nay_sst_get(t, key, number_key(i, key), &diag, &v), want);
+      assert_status(nay_sst_get(t, key, number_key(i, key), NAY_SST_NEWEST, &diag, &v), want);
     }
     nay_sst_value_free(&v);
     nay_sst_free(t);

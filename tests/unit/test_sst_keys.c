@@ -80,7 +80,7 @@ static unsigned ask(const nay_sst *t, kind k) {
   for (unsigned i = 0; i < NKEYS; i++) {
     char key[32];
     size_t len = key_of(k, i, key);
-    nay_status status = nay_sst_get(t, key, len, NULL, &v);
+    nay_status status = nay_sst_get(t, key, len, NAY_SST_NEWEST, NULL, &v);
     if (k == INTERNAL_MERGE && i == 30) { /* a get does not combine it */
       assert_true(status != NAY_ENOENT);
       continue;
@@ -209,7 +209,8 @@ static void only_the_first_block_tells(void **unused) {
     nay_sst_value v = {.size = sizeof v};
     file.at[4] ^= (uint8_t)damaged;
     assert_ok(nay_sst_view(file.at, file.len, NULL, NULL, NULL, &t));
-    assert_status(nay_sst_get(t, keys[1], 16, NULL, &v), damaged ? NAY_ECORRUPT : NAY_OK);
+    assert_status(nay_sst_get(t, keys[1], 16, NAY_SST_NEWEST, NULL, &v),
+                  damaged ? NAY_ECORRUPT : NAY_OK);
     assert_true(nay_sst_may_contain(t, keys[1], 16));
     nay_sst_value_free(&v);
     nay_sst_free(t);

@@ -32,10 +32,10 @@ static void a_large_value(void **unused) {
   unlink(path);
   t = open_table(again, &read);
   nay_sst_value v = {.size = sizeof v};
-  assert_ok(nay_sst_get(t, "b", 1, NULL, &v));
+  assert_ok(nay_sst_get(t, "b", 1, NAY_SST_NEWEST, NULL, &v));
   assert_int_equal(v.len, LARGE);
   assert_int_equal(((const uint8_t *)v.bytes)[LARGE - 1], 7);
-  assert_ok(nay_sst_get(t, "c", 1, NULL, &v));
+  assert_ok(nay_sst_get(t, "c", 1, NAY_SST_NEWEST, NULL, &v));
   assert_int_equal(v.len, 100000);
   nay_sst_value_free(&v);
   nay_sst_free(t);

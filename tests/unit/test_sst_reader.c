@@ -23,7 +23,8 @@ static void partitions_come_on_demand(void **flags) {
   uint64_t nparts = info_of(t).npartitions;
   assert_true(nparts >= N_KEYS / 1000 && nparts <= N_KEYS / 500 + 1);
   assert_int_equal(counters_of(t).filter_loads, 0); /* opening reads none */
-  for (int i = 0; i < 100; i++) nay_sst_get(t, key, number_key(1001, key), NULL, &v);
+  for (int i = 0; i < 100; i++)
+    nay_sst_get(t, key, number_key(1001, key), NAY_SST_NEWEST, NULL, &v);
   assert_int_equal(counters_of(t).filter_loads, 1);
   ask_all(t, N_KEYS);
   assert_int_equal(counters_of(t).filter_loads, nparts);
@@ -105,12 +106,12 @@ static void budgets_are_apart(void **unused) {
 /* ---- prefixes ---- */
 
 static bool scan_is(nay_sst_iter *it, const sample *s, size_t from, size_t to) {
-  nay_status status = nay_sst_iter_valid(it) ? NAY_OK : NAY_ENOENT;
+  nay_status status = nay_sst_iter_valid(it) ? NAY_OK : NAY_EEND;
   for (size_t i = from; i < to; i++, status = nay_sst_iter_next(it)) {
     if (status != NAY_OK) return false;
     sample_assert_entry(it, &s->entries[i]);
   }
-  return status == NAY_ENOENT;
+  return status == NAY_EEND;
 }
 
 static bool starts_with(const sample_entry *e, const uint8_t *prefix, size_t len) {
@@ -196,8 +197,8 @@ static void absent_prefixes_read_nothing(void **unused) {
   assert_ok(nay_sst_iter_new(t, &it));
   for (unsigned i = 1; i < 98; i += 2) {
     number_key(i * 1000, key);
-    assert_status(nay_sst_iter_seek_prefix(it, key, 8), NAY_ENOENT);
-    assert_status(nay_sst_iter_seek_prefix(it, key, 9), NAY_ENOENT);
+    assert_status(nay_sst_iter_seek_prefix(it, key, 8), NAY_EEND);
+    assert_status(nay_sst_iter_seek_prefix(it, key, 9), NAY_EEND);
   }
   assert_int_equal(counters_of(t).prefix_checks, 98);
   assert_true(counters_of(t).prefix_useful >= 90);
@@ -210,7 +211,7 @@ static void absent_prefixes_read_nothing(void **unused) {
   assert_true(info_of(t).filter_used);
   assert_ok(nay_sst_iter_new(t, &it));
   number_key(1000, key);
-  assert_status(nay_sst_iter_seek_prefix(it, key, 8), NAY_ENOENT);
+  assert_status(nay_sst_iter_seek_prefix(it, key, 8), NAY_EEND);
   assert_ok(nay_sst_iter_seek_prefix(it, key, 7));
   assert_int_equal(counters_of(t).prefix_checks, 0);
   nay_sst_iter_free(it);
@@ -248,13 +249,16 @@ static void newest_table_wins(void **unused) {
     t[i] = open_table(path, NULL);
   }
   unlink(path);
-  assert_ok(nay_sst_lookup_new_tables((const nay_sst *const *)t, TABLES, NULL, &l));
+  assert_ok(nay_sst_lookup_new(&(nay_sst_lookup_level){sizeof(nay_sst_lookup_level),
+                                                       (const nay_sst *const *)t, TABLES, false},
+                               1, NULL, NULL, NULL, &l));
   uint64_t found = 0;
   for (unsigned n = 0; n < 20000; n++) {
     unsigned want = 0;
     size_t which = 99;
     while (want < TABLES && n % (want + 2) != 0) want++;
-    nay_status status = nay_sst_lookup_get(l, key, number_key(n, key), NULL, &v, &which);
+    nay_status status =
+        nay_sst_lookup_get(l, key, number_key(n, key), NAY_SST_NEWEST, NULL, &v, &which);
     assert_status(status, want == TABLES ? NAY_ENOENT : NAY_OK);
     if (want == TABLES) continue;
     found++;
@@ -299,12 +303,14 @@ static void deletions_hide_older_tables(void **unused) {
     t[i] = open_table(path, NULL);
   }
   unlink(path);
-  assert_ok(nay_sst_lookup_new_tables((const nay_sst *const *)t, 2, NULL, &l));
-  assert_status(nay_sst_lookup_get(l, "gone", 4, NULL, &v, NULL), NAY_ENOENT);
+  assert_ok(nay_sst_lookup_new(
+      &(nay_sst_lookup_level){sizeof(nay_sst_lookup_level), (const nay_sst *const *)t, 2, false}, 1,
+      NULL, NULL, NULL, &l));
+  assert_status(nay_sst_lookup_get(l, "gone", 4, NAY_SST_NEWEST, NULL, &v, NULL), NAY_ENOENT);
   assert_true(v.deleted);
-  assert_ok(nay_sst_lookup_get(l, "kept", 4, NULL, &v, NULL));
+  assert_ok(nay_sst_lookup_get(l, "kept", 4, NAY_SST_NEWEST, NULL, &v, NULL));
   assert_false(v.deleted);
-  assert_status(nay_sst_lookup_get(l, "none", 4, NULL, &v, NULL), NAY_ENOENT);
+  assert_status(nay_sst_lookup_get(l, "none", 4, NAY_SST_NEWEST, NULL, &v, NULL), NAY_ENOENT);
   assert_false(v.deleted);
   nay_sst_lookup_free(l);
   for (unsigned i = 0; i < 2; i++) nay_sst_free(t[i]);
@@ -347,7 +353,7 @@ static void false_positives_of_prefixes(void **unused) {
       uint8_t key[SAMPLE_KEY_MAX];
       size_t n = sample_key(&s, (unsigned)sample_draw(&s, 3), key), at = sample_lower(&s, key, n);
       nay_sst_counters before = counters_of(t);
-      nay_status status = nay_sst_get(t, key, n, NULL, &v);
+      nay_status status = nay_sst_get(t, key, n, NAY_SST_NEWEST, NULL, &v);
       nay_sst_counters after = counters_of(t);
       if (at < s.n && s.entries[at].len == n && memcmp(s.entries[at].key, key, n) == 0) {
         assert_ok(status);
@@ -397,15 +403,18 @@ static nay_status read_flaky(const char *path, const nay_sst_read_options *how,
   nay_status status = nay_sst_open(path, how, a, NULL, &t);
   if (status != NAY_OK) return status;
   for (unsigned i = 0; i < 600 && status != NAY_ENOMEM; i += 29) {
-    status = nay_sst_get(t, key, number_key(i, key), NULL, &v);
+    status = nay_sst_get(t, key, number_key(i, key), NAY_SST_NEWEST, NULL, &v);
     if (status != NAY_ENOMEM) assert_status(status, i % 2 == 0 ? NAY_OK : NAY_ENOENT);
   }
   if (status != NAY_ENOMEM) status = nay_sst_iter_new(t, &it);
   if (status == NAY_OK) status = nay_sst_iter_seek_prefix(it, "key000001", 9);
   while (status == NAY_OK) status = nay_sst_iter_next(it);
-  if (status == NAY_ENOENT)
-    status = nay_sst_lookup_new_tables((const nay_sst *const[]){t}, 1, a, &l);
-  if (status == NAY_OK) status = nay_sst_lookup_get(l, "key00000002", 11, NULL, &v, NULL);
+  if (status == NAY_EEND)
+    status = nay_sst_lookup_new(&(nay_sst_lookup_level){sizeof(nay_sst_lookup_level),
+                                                        (const nay_sst *const[]){t}, 1, false},
+                                1, NULL, a, NULL, &l);
+  if (status == NAY_OK)
+    status = nay_sst_lookup_get(l, "key00000002", 11, NAY_SST_NEWEST, NULL, &v, NULL);
   nay_sst_lookup_free(l);
   nay_sst_iter_free(it);
   nay_sst_value_free(&v);
@@ -477,9 +486,11 @@ static void gets_do_not_allocate(void **unused) {
   nay_sst *t;
   nay_sst_value v = {.size = sizeof v};
   assert_ok(nay_sst_open(path, &read, &a, NULL, &t));
-  for (unsigned i = 0; i < 2 * N_KEYS; i += 7) nay_sst_get(t, key, number_key(i, key), NULL, &v);
+  for (unsigned i = 0; i < 2 * N_KEYS; i += 7)
+    nay_sst_get(t, key, number_key(i, key), NAY_SST_NEWEST, NULL, &v);
   long calls = heap.calls;
-  for (unsigned i = 0; i < 2 * N_KEYS; i += 3) nay_sst_get(t, key, number_key(i, key), NULL, &v);
+  for (unsigned i = 0; i < 2 * N_KEYS; i += 3)
+    nay_sst_get(t, key, number_key(i, key), NAY_SST_NEWEST, NULL, &v);
   assert_int_equal(heap.calls, calls);
   nay_sst_value_free(&v);
   nay_sst_free(t);

@@ -176,12 +176,17 @@ static void not_among_others(void **unused) {
     nay_sst_lookup *l = NULL;
     char path[TEMP_MAX];
     nay_diag diag = {.what = NULL};
-    assert_status(nay_sst_lookup_new_tables(both, 2, NULL, &l), want);
+    assert_status(
+        nay_sst_lookup_new(&(nay_sst_lookup_level){sizeof(nay_sst_lookup_level), both, 2, false}, 1,
+                           NULL, NULL, NULL, &l),
+        want);
     nay_sst_lookup_free(l);
     temp_path(path, "rocksdb-merged.ldb");
     assert_status(nay_sst_compact(both, 2, path, NULL, NULL, &diag, NULL), want);
     if (want != NAY_OK) assert_non_null(strstr(diag.what, "for ingestion"));
-    assert_ok(nay_sst_lookup_new_tables(both, 1, NULL, &l));
+    assert_ok(
+        nay_sst_lookup_new(&(nay_sst_lookup_level){sizeof(nay_sst_lookup_level), both, 1, false}, 1,
+                           NULL, NULL, NULL, &l));
     nay_sst_lookup_free(l);
     assert_ok(nay_sst_compact(both, 1, path, NULL, NULL, NULL, NULL));
     unlink(path);

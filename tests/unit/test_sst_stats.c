@@ -175,7 +175,7 @@ static void check_damaged(sample *s, const uint8_t *bytes, size_t len) {
   }
   nay_sst_value v = {.size = sizeof v};
   for (size_t i = 0; i < s->n; i++) {
-    assert_ok(nay_sst_get(t, s->entries[i].key, s->entries[i].len, NULL, &v));
+    assert_ok(nay_sst_get(t, s->entries[i].key, s->entries[i].len, NAY_SST_NEWEST, NULL, &v));
   }
   nay_sst_value_free(&v);
   nay_sst_free(t);

@@ -57,8 +57,9 @@ static bool is_table(const nay_sst *t, unsigned i) {
   nay_sst_value v = {.size = sizeof v};
   char key[32];
   unsigned last = 2 * (N_KEYS + i - 1);
-  bool has = nay_sst_get(t, key, number_key(last, key), NULL, &v) == NAY_OK;
-  bool more = nay_sst_get(t, key, number_key(last + 2, key), NULL, &v) != NAY_ENOENT;
+  bool has = nay_sst_get(t, key, number_key(last, key), NAY_SST_NEWEST, NULL, &v) == NAY_OK;
+  bool more =
+      nay_sst_get(t, key, number_key(last + 2, key), NAY_SST_NEWEST, NULL, &v) != NAY_ENOENT;
   nay_sst_value_free(&v);
   return has && !more;
 }

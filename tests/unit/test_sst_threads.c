@@ -69,8 +69,9 @@ static void *ask(void *ctx) {
   for (unsigned i = 0; i < TEST_SCALE(N_GETS); i++) {
     unsigned number = (unsigned)(nay_hash_mix(w->seed + i) % (2 * N_KEYS + 100));
     size_t len = number_key(number, key);
-    nay_status status = i % 2 == 0 ? nay_sst_get(w->table, key, len, NULL, &v)
-                                   : nay_sst_lookup_get(w->lookup, key, len, NULL, &v, NULL);
+    nay_status status =
+        i % 2 == 0 ? nay_sst_get(w->table, key, len, NAY_SST_NEWEST, NULL, &v)
+                   : nay_sst_lookup_get(w->lookup, key, len, NAY_SST_NEWEST, NULL, &v, NULL);
     w->wrong += !right(status, &v, number);
   }
   if (nay_sst_iter_new(w->table, &it) != NAY_OK) return NULL;
@@ -119,7 +120,9 @@ static void readers_share_a_cache(void **flags) {
                                .ncodecs = 1,
                                .flags = *(const unsigned *)*flags};
   for (int i = 0; i < 2; i++) t[i] = open_table(path, &read);
-  assert_ok(nay_sst_lookup_new_tables((const nay_sst *const *)t, 2, NULL, &l));
+  assert_ok(nay_sst_lookup_new(
+      &(nay_sst_lookup_level){sizeof(nay_sst_lookup_level), (const nay_sst *const *)t, 2, false}, 1,
+      NULL, NULL, NULL, &l));
   nay_sst_cache_info stats = {.size = sizeof stats};
   nay_sst_counters counters = {.size = sizeof counters};
   ask_from_all(l, t);
@@ -144,7 +147,9 @@ static void readers_share_a_map(void **filter) {
                                .partition_keys = 200};
   write_even(temp_path(path, "map.ldb"), &how, N_KEYS);
   nay_sst *t = open_table(path, NULL);
-  assert_ok(nay_sst_lookup_new_tables((const nay_sst *const[]){t}, 1, NULL, &l));
+  assert_ok(nay_sst_lookup_new(
+      &(nay_sst_lookup_level){sizeof(nay_sst_lookup_level), (const nay_sst *const[]){t}, 1, false},
+      1, NULL, NULL, NULL, &l));
   ask_from_all(l, (nay_sst *const[]){t, t});
   nay_sst_lookup_free(l);
   nay_sst_free(t);
@@ -214,7 +219,9 @@ static void merges_hand_over_pins(void **cached) {
                                .codecs = snappy_codecs,
                                .ncodecs = 1};
   for (int i = 0; i < 2; i++) t[i] = open_table(path, &read);
-  assert_ok(nay_sst_lookup_new_tables((const nay_sst *const *)t, 2, NULL, &l));
+  assert_ok(nay_sst_lookup_new(
+      &(nay_sst_lookup_level){sizeof(nay_sst_lookup_level), (const nay_sst *const *)t, 2, false}, 1,
+      NULL, NULL, NULL, &l));
   for (size_t i = 0; i < N_SLOTS; i++)
     shared.slots[i] = (nay_sst_value){.size = sizeof shared.slots[i]};
   for (unsigned i = 0; i < N_THREADS; i++) {
@@ -266,7 +273,8 @@ static void *combine(void *ctx) {
   unsigned n = 0;
   for (unsigned i = 0; i < TEST_SCALE(N_GETS); i++) {
     unsigned number = (unsigned)(nay_hash_mix(w->seed + i) % (2 * N_KEYS + 100));
-    nay_status status = nay_sst_lookup_get(w->lookup, key, number_key(number, key), NULL, &v, NULL);
+    nay_status status =
+        nay_sst_lookup_get(w->lookup, key, number_key(number, key), NAY_SST_NEWEST, NULL, &v, NULL);
     w->wrong += !right(status, &v, number);
   }
   ask_many(w);

@@ -87,7 +87,7 @@ static void check_partitions(const sst_row *r, const nay_sst_filters *t, const o
     first = end;
   }
   assert_int_equal(first, r->n);
-  assert_status(nay_sst_filters_at(t, i, &f), NAY_ENOENT);
+  assert_status(nay_sst_filters_at(t, i, &f), NAY_EEND);
 }
 
 static void check_info(const sst_row *r, const nay_sst_filters_info *info) {

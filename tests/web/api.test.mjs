@@ -527,6 +527,16 @@ test('key types: adds, counts and removals; a batch with a bad key adds nothing'
   assert.equal(filter.has('09'), true);
 });
 
+test('key types: trim and ascii-lower, which the file states', () => {
+  const filter = Filter.create({ nkeys: 10, fpr: 1e-9, keyType: 'text,ascii-lower,trim' });
+  assert.equal(filter.keyType, 'text,trim,ascii-lower');
+  filter.addMany([' Apple\t', 'PEAR']);
+  const opened = Filter.open(filter.encode());
+  for (const text of ['apple', 'APPLE ', '\npear']) assert.equal(opened.has(text), true);
+  for (const text of ['app le', '\u00a0apple']) assert.equal(opened.has(text), false);
+  assert.equal(Filter.build([' 7'], { nkeys: 1, fpr: 1e-9, keyType: 'int,trim' }).has('007\r'), true);
+});
+
 test('key types: set, shown, compared; a notation of text is no type', () => {
   const filter = blocked();
   assert.equal(filter.keyType, 'text');
@@ -534,7 +544,7 @@ test('key types: set, shown, compared; a notation of text is no type', () => {
   const plain = filter.encode();
   filter.keyType = 'text';
   assert.deepEqual(filter.encode(), plain);
-  for (const keyType of ['bytes', 'hex', 'b64']) {
+  for (const keyType of ['bytes', 'hex', 'b64', 'hex,trim']) {
     const params = { nkeys: 1, fpr: 0.01, keyType };
     for (const act of [() => { filter.keyType = keyType; }, () => Filter.create(params), () => Filter.build([], params)]) {
       assert.throws(act, new RegExp(`keyType: ${keyType} is a notation of text`));
@@ -547,7 +557,7 @@ test('key types: set, shown, compared; a notation of text is no type', () => {
   fails('EMISMATCH', () => blocked().intersect(filter));
   fails('EMISMATCH', () => filter.overlap(blocked({ keyType: 'date' })));
   filter.merge(blocked({ keyType: 'int' }));
-  for (const keyType of ['itn', '', 'INT', 'int,', 'int,trim', 'a'.repeat(64)]) {
+  for (const keyType of ['itn', '', 'INT', 'int,', 'int,soundex', 'a'.repeat(64)]) {
     assert.throws(() => { filter.keyType = keyType; }, NayError, keyType);
     assert.throws(() => Filter.create({ nkeys: 1, fpr: 0.01, keyType }), NayError, keyType);
     assert.throws(() => Filter.build(['1'], { nkeys: 1, fpr: 0.01, keyType }), NayError, keyType);

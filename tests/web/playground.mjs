@@ -1,7 +1,7 @@
 // The playground in Chromium, from file://: every view clicked through, in both colour schemes and at the width of a
 // phone; hostile keys, numbers, links and files; axe-core. A message on the console or a request is a failure.
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, statSync } from 'node:fs';
+import { mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -107,7 +107,7 @@ async function fits(what) {
       return (
         box.width > 0 &&
         (box.right > innerWidth + 1 || box.left < -1) &&
-        !e.closest('.scroll, .hidden, .chips, ol.steps')
+        !e.closest('.scroll, .hidden, .chips, ol.steps, .families .seg, .wide')
       );
     });
     return { page: document.documentElement.scrollWidth - innerWidth, first: out[0]?.outerHTML.slice(0, 120) ?? '' };
@@ -710,6 +710,172 @@ await test(
     equal((await page.evaluate(() => nayPlayground.frameStats())).frames, 0, 'frames');
   },
   { reducedMotion: 'reduce' },
+);
+
+// ---- what was wrong once ----
+
+await test(
+  'every slider moves by arrow keys, a step in the direction of the key, and by pages to both ends',
+  async () => {
+    await open('#work?kind=bloom&n=12&by=fpr&fpr=0.1&keys=apple');
+    for (const id of VIEWS) {
+      await page.click(`#tab-${id}`);
+      for (const slider of await shown('input[type=range] >> visible=true').all()) {
+        const label = await slider.getAttribute('data-of');
+        const value = () =>
+          slider.evaluate((e) => Number(e.value)).then(async (at) => [at, await slider.getAttribute('aria-valuetext')]);
+        await slider.focus();
+        await slider.press('Home');
+        const low = await value();
+        await slider.press('ArrowRight');
+        const next = await value();
+        truth(next[0] >= low[0] && next[1] !== low[1], `${label}: right from ${low} to ${next}`);
+        await slider.press('ArrowUp');
+        const third = await value();
+        truth(third[0] >= next[0] && third[1] !== next[1], `${label}: up from ${next} to ${third}`);
+        await slider.press('ArrowLeft');
+        equal((await value())[1], next[1], `${label}: left again`);
+        await slider.press('PageUp');
+        truth((await value())[0] > next[0], `${label}: a page up`);
+      }
+    }
+  },
+  { reducedMotion: 'reduce' },
+);
+
+await test(
+  'a page that frames it is not scrolled when it opens or changes its view',
+  async () => {
+    const host = join(mkdtempSync(join(tmpdir(), 'nay-frame-')), 'host.html');
+    writeFileSync(
+      host,
+      `<!doctype html><html lang="en"><title>t</title><p style="height: 2000px">text</p><iframe src="${url}#inside" style="width: 300px; height: 500px"></iframe>`,
+    );
+    await page.goto(pathToFileURL(host).href);
+    await page.frames()[1].waitForSelector('[role=tabpanel]:not([hidden]) h2');
+    await page.frames()[1].evaluate(() => document.getElementById('tab-lsm').click());
+    equal(await page.evaluate(() => scrollY), 0, 'pixels that the parent has scrolled');
+  },
+  { reducedMotion: 'reduce' },
+);
+
+await test(
+  'a tab is an entry of the history: Back leads to the view before, as it was',
+  async () => {
+    await open('#work?kind=cuckoo&n=40&by=fpr&fpr=0.05&fill=20');
+    await page.click('#tab-plan');
+    await setField('Keys', '4242');
+    await page.click('#tab-lsm');
+    await page.goBack();
+    truth(await page.isVisible('#view-plan'), 'the plan again');
+    equal(await view(`v.get('plan').n.value`), 4242, 'with its numbers');
+    await page.goBack();
+    truth(await page.isVisible('#view-work'), 'the first view again');
+    equal(await view(`[v.get('work').kind.value, v.get('work').keys.length]`), ['cuckoo', 20], 'with its keys');
+    await page.goForward();
+    truth(await page.isVisible('#view-plan'), 'and forward');
+  },
+  { reducedMotion: 'reduce' },
+);
+
+await test(
+  'Enter in an empty field adds and asks for nothing, and says so',
+  async () => {
+    await open();
+    const before = await view(`v.get('work').keys.length`);
+    for (const label of ['A key to add', 'A key to ask for']) {
+      await shown(`[aria-label="${label}"]`).fill('');
+      await shown(`[aria-label="${label}"]`).press('Enter');
+      truth((await notice()).includes('Type a key first'), label);
+    }
+    equal(await view(`v.get('work').keys.length`), before, 'keys');
+  },
+  { reducedMotion: 'reduce' },
+);
+
+await test(
+  'one typed key does not spoil the comparison of families',
+  async () => {
+    for (const kind of FAMILIES) {
+      await open('#work?kind=bloom&n=12&by=fpr&fpr=0.1&keys=apple');
+      await shown('[aria-label="A key to add"]').fill('my own');
+      await shown('[aria-label="A key to add"]').press('Enter');
+      if (kind !== 'bloom') await page.click(`.families label:has-text("${kind}")`);
+      truth(await view(`v.get('work').keys.includes('my own') && v.get('work').keys.includes('apple')`), `${kind}: my keys are kept`);
+      const { fpr, asked, steps } = await view(
+        `(() => { const w = v.get('work'); return { fpr: w.filter.stats().fprNow, asked: w.fpr.value, steps: w.player.script.map((s) => s.text).join(' ') }; })()`,
+      );
+      truth(fpr > asked / 1000, `${kind}: an FPR of ${fpr} where ${asked} was asked`);
+      truth(!steps.includes('small Bloom filter'), `${kind}: ${steps.slice(0, 100)}`);
+    }
+  },
+  { reducedMotion: 'reduce' },
+);
+
+await test(
+  'the legend has the colours of the picture',
+  async () => {
+    for (const kind of FAMILIES) {
+      await open();
+      await page.click(`.families label:has-text("${kind}")`);
+      const wrong = await page.evaluate(() => {
+        const w = nayPlayground.views.get('work');
+        const { stage } = w;
+        const ratio = stage.canvas.width / stage.element.clientWidth;
+        const rgb = (css) => {
+          const c = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+          c.fillStyle = css;
+          c.fillRect(0, 0, 1, 1);
+          return [...c.getImageData(0, 0, 1, 1).data].slice(0, 3);
+        };
+        const legend = [...w.legend.querySelectorAll('i')].map((i) => rgb(getComputedStyle(i).backgroundColor));
+        stage.clearMarks();
+        stage.drawAll();
+        const copy = document.createElement('canvas');
+        Object.assign(copy, { width: stage.canvas.width, height: stage.canvas.height });
+        const ink = copy.getContext('2d', { willReadFrequently: true });
+        ink.drawImage(stage.canvas, 0, 0);
+        for (let cell = 0; cell < stage.ncells; cell += 1) {
+          const [x, y] = stage.place(cell);
+          const d = stage.size / 2;
+          const near = [...ink.getImageData((x + d) * ratio, (y + Math.max(1, stage.size * 0.15)) * ratio, 1, 1).data].slice(0, 3);
+          const like = (c) => c.every((v, i) => Math.abs(v - near[i]) <= 3);
+          if (stage.size >= 18 && !legend.some(like)) return `cell ${cell} is ${near}, the legend has ${legend.join(' and ')}`;
+        }
+        return '';
+      });
+      equal(wrong, '', kind);
+    }
+  },
+  { reducedMotion: 'reduce' },
+);
+
+await test(
+  'the memtable is searched, not skipped by a filter; the canvas is no image; no frame times without ?debug',
+  async () => {
+    await open('#lsm?kind=bloom&ratio=4&levels=3&bits=5&skew=0&get=user00040%3A07');
+    const classes = await page.evaluate(() => document.querySelector('svg.lsm .mem').getAttribute('class'));
+    truth(classes.includes('searched') && !classes.includes('nay'), classes);
+    await page.click('#tab-work');
+    equal(await shown('.stage canvas').getAttribute('role'), 'application', 'the role of the picture');
+    equal(await page.textContent('#meter'), '', 'the footer');
+  },
+  { reducedMotion: 'reduce' },
+);
+
+await test(
+  'a phone: question, answer and picture are in the first screen',
+  async () => {
+    for (const kind of FAMILIES) {
+      await open(`#work?kind=${kind}&n=24&by=fpr&fpr=0.1&fill=12&ask=moon`);
+      const [ask, answer, picture] = await page.evaluate(() =>
+        ['[aria-label="A key to ask for"]', '[data-answer]', '.stage canvas'].map((s) => document.querySelector(`#view-work ${s}`).getBoundingClientRect().top),
+      );
+      truth(ask < 400 && answer < 600 && picture < 660, `${kind}: ${ask}, ${answer}, ${picture} of 740`);
+      equal(await page.evaluate(() => scrollY), 0, 'not scrolled');
+    }
+  },
+  { viewport: { width: 360, height: 740 }, reducedMotion: 'reduce' },
 );
 
 await browser.close();

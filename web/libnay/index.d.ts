@@ -4,8 +4,8 @@
 export type Key = string | Uint8Array | ArrayBuffer | ArrayBufferView;
 
 /**
- * How keys are made of strings, stated in the file: a type, perhaps with transformations ('int,trim'). A string is
- * converted, or refused; bytes are a key as it is. Notations of text ('hex', 'b64') are refused: decode them first.
+ * How keys are made of strings, stated in the file: a type, perhaps with transformations ('int,trim',
+ * 'text,ascii-lower'). A string is converted, or refused; bytes are a key as it is. Notations of text ('hex', 'b64') are refused: decode them first.
  */
 export type KeyType =
   | 'text' | 'int' | 'float' | 'bool' | 'date' | 'timestamp' | 'uuid' | 'numeric' | (string & {});

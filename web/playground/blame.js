@@ -5,17 +5,18 @@
 import { breathe } from './frames.js';
 
 export class Blame {
-  constructor(filter, keys) {
+  constructor(filter, ledger) {
     this.filter = filter;
-    this.keys = keys;
-    this.index = new Map(); /* bit -> numbers of keys */
+    this.ledger = ledger;
+    this.entries = ledger.entries();
+    this.index = new Map(); /* bit -> numbers of entries */
     this.done = 0;
     this.stopped = false;
   }
 
   /* fill: explains keys that are not in the index yet, in pieces that leave time for a frame. */
   async fill() {
-    const end = this.keys.length;
+    const end = this.entries.length;
     let start = performance.now();
     while (this.done < end && !this.stopped) {
       this.addKey(this.done);
@@ -29,7 +30,7 @@ export class Blame {
 
   /* now: all of it at once, for few keys. */
   now() {
-    for (; this.done < this.keys.length; this.done += 1) this.addKey(this.done);
+    for (; this.done < this.entries.length; this.done += 1) this.addKey(this.done);
     return this;
   }
 
@@ -39,18 +40,19 @@ export class Blame {
   }
 
   addKey(i) {
-    const why = this.filter.explain(this.keys[i]);
+    const why = this.filter.explain(this.entries[i].key);
+    const group = this.ledger.groupOf(this.entries[i], why);
     for (const step of why.steps) {
       if (step.nbits === 0 || step.kind === 'column' || step.kind === 'xor') continue;
-      if (why.maybe && why.ngroups > 1 && step.group !== why.group) continue;
+      if (why.ngroups > 1 && step.group !== group) continue;
       const list = this.index.get(step.bit);
       if (!list) this.index.set(step.bit, [i]);
       else if (list[list.length - 1] !== i) list.push(i);
     }
   }
 
-  /* of: the keys that have this bit. */
+  /* of: the keys that have this bit, each once. */
   of(bit) {
-    return (this.index.get(bit) ?? []).map((i) => this.keys[i]);
+    return [...new Set((this.index.get(bit) ?? []).map((i) => this.entries[i].key))];
   }
 }

@@ -19,6 +19,27 @@ class Engine {
     this.formats = nay.formats.list();
   }
 
+  traits(kind) {
+    return this.kinds.find((f) => f.name === kind).traits;
+  }
+
+  /* takes: what of a plan a family can be told: probes per key, bits per key, the size in bits. */
+  takes(kind) {
+    const can = (params, name) => {
+      try {
+        const plan = this.plan({ kind, nkeys: 1000, ...params });
+        return name === null || plan[name] === params[name];
+      } catch {
+        return false;
+      }
+    };
+    return {
+      k: [3, 4].every((k) => can({ fpr: 0.01, k }, 'k')),
+      bitsPerKey: can({ bitsPerKey: 32 }, null),
+      nbits: can({ nbits: 1 << 16 }, null),
+    };
+  }
+
   plan(params) {
     return this.nay.Filter.plan(params);
   }

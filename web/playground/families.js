@@ -15,7 +15,7 @@ export const FAMILIES = {
 };
 
 /* SCENES: where each family shows what it is about: planned keys, FPR, and how many keys are in at first. */
-export const SCENES = {
+const SCENES = {
   bloom: { n: 12, fpr: 0.1, keys: 6 },
   blocked: { n: 120, fpr: 0.03, keys: 90 },
   counting: { n: 90, fpr: 0.1, keys: 60 },
@@ -26,6 +26,17 @@ export const SCENES = {
   fuse: { n: 24, fpr: 0.05, keys: 24 },
   ribbon: { n: 300, fpr: 0.1, keys: 300 },
 };
+
+/* lineOf, sceneOf: of any family of the library, also one that has no line above. */
+export function lineOf(kind, traits) {
+  if (FAMILIES[kind]) return FAMILIES[kind].line;
+  const able = ABILITIES.filter((a) => a.trait !== 'add' && traits[a.trait]).map((a) => a.label);
+  return `${traits.add ? 'Takes keys one by one' : 'Static: made of all keys at once'}${able.length > 0 ? `; can ${able.join(', ')}` : ''}.`;
+}
+
+export function sceneOf(kind) {
+  return SCENES[kind] ?? { n: 100, fpr: 0.05, keys: 80 };
+}
 
 /* ABILITIES: names of the traits, as people call them. */
 export const ABILITIES = [

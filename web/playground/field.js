@@ -5,6 +5,8 @@
 import { h, uid } from './dom.js';
 import { parseNumber } from './number.js';
 
+const STEPS = 1000; /* positions of a slider */
+
 /*
  * NumberField: a text field and a slider for one number. The slider runs over the logarithm when
  * `log` is set. `show` writes a number as the text field has it, `onchange` gets each new value.
@@ -45,11 +47,11 @@ export class NumberField {
       ? h('input', {
           type: 'range',
           min: 0,
-          max: 1000,
+          max: STEPS,
           'aria-label': `${label}, slider`,
           'data-of': label,
           oninput: () => this.slide(),
-          onchange: () => this.slide(),
+          onkeydown: (e) => this.press(e),
         })
       : null;
     this.why = h('p', { class: 'why', id: `${id}-why`, 'aria-live': 'polite' });
@@ -67,7 +69,7 @@ export class NumberField {
   show() {
     this.text.value = this.spec.show(this.value);
     if (!this.range) return;
-    this.range.value = Math.round(1000 * this.toPosition(this.value));
+    if (!this.sliding) this.range.value = Math.round(STEPS * this.toPosition(this.value));
     this.range.setAttribute('aria-valuetext', this.spec.show(this.value));
   }
 
@@ -77,14 +79,40 @@ export class NumberField {
     return (value - min) / (max - min);
   }
 
-  slide() {
+  /* valueAt: the value at a position of the slider, rounded as people would. */
+  valueAt(position) {
     const { min, max, whole } = this.spec;
-    const t = this.range.value / 1000;
+    const t = position / STEPS;
     let value = this.log ? Math.exp(Math.log(min) + t * (Math.log(max) - Math.log(min))) : min + t * (max - min);
     if (this.step) value = Math.round(value / this.step) * this.step;
     value = Number(value.toPrecision(this.log ? 2 : 4));
     if (whole) value = Math.round(value);
-    this.accept(String(Math.min(max, Math.max(min, value))));
+    return Math.min(max, Math.max(min, value));
+  }
+
+  /* slide: to where the slider was dragged; the knob stays there. */
+  slide() {
+    this.sliding = true;
+    this.accept(String(this.valueAt(Number(this.range.value))));
+    this.sliding = false;
+  }
+
+  /* press: an arrow key takes the next value there is, Page Up and Page Down ten positions in a hundred. */
+  press(event) {
+    const by = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: STEPS / 10, PageDown: -STEPS / 10 }[event.key];
+    const end = { Home: 0, End: STEPS }[event.key];
+    if (by === undefined && end === undefined) return;
+    event.preventDefault();
+    if (end !== undefined) {
+      this.accept(String(this.valueAt(end)));
+      return;
+    }
+    const from = STEPS * this.toPosition(this.value);
+    let at = by > 0 ? Math.floor(from) + by : Math.ceil(from) + by;
+    const further = (value) => (by > 0 ? value > this.value : value < this.value);
+    while (at > 0 && at < STEPS && !further(this.valueAt(at))) at += Math.sign(by);
+    const value = this.valueAt(Math.max(0, Math.min(STEPS, at)));
+    if (further(value)) this.accept(String(value));
   }
 
   /* accept: takes a text if it is a number in range; else says why not and keeps the value. */
@@ -146,6 +174,13 @@ export class Choice {
 
   complain(text) {
     this.why.textContent = text ?? '';
+  }
+
+  /* allow: whether an option can be chosen. */
+  allow(value, yes) {
+    const i = this.options.findIndex((o) => o.value === value);
+    this.inputs[i].disabled = !yes;
+    this.inputs[i].parentElement.hidden = !yes;
   }
 
   /* set: by program; a value that is no option is refused with a message. */

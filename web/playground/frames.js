@@ -1,7 +1,7 @@
 /*
  * frames.js - animation, and how long its scripts take. Every frame of the page runs through
- * animate(), which measures the time from the start of the callback to its end; the footer shows the
- * 95th percentile of the last 600 frames. A browser has 16.7 ms for a frame at 60 Hz, of which
+ * animate(), which measures the time from the start of the callback to its end; with ?debug in the
+ * address the footer shows the 95th percentile of the last 600 frames. A browser has 16.7 ms for a frame at 60 Hz, of which
  * layout and paint need their part: the page aims at 8 ms.
  */
 
@@ -31,8 +31,10 @@ function record(ms) {
   ntimes += 1;
 }
 
+const debug = /[?&]debug\b/.test(location.search) || /[?&]debug\b/.test(location.hash);
+
 function showMeter(now) {
-  if (now - shownAt < 500) return;
+  if (!debug || now - shownAt < 500) return;
   shownAt = now;
   const { p95, frames } = frameStats();
   const meter = document.getElementById('meter');

@@ -1,33 +1,42 @@
 /*
- * groups.js - how the payload of a family is divided into what the stage draws. Nothing here knows
- * where a header ends or how wide a slot is: the steps of an explanation say it (nay_explain.h), for
- * any key.
+ * groups.js - how the payload of a filter is divided into what the stage draws. Nothing here knows a
+ * family, where a header ends or how wide a slot is: the steps of explanations say it (nay_explain.h),
+ * of keys that need not be in the filter. Only cells that some key can reach are drawn.
  */
 
-/* groupsOf: groups of a filter, from explanations of some keys and the size of the payload. */
-export function groupsOf(kind, explanations, payloadBits, settable) {
+/* unitWord: a unit as people call it: a block of 512 bits is a cache line. */
+export function unitWord(name, nbits) {
+  return nbits === 512 && (name === 'block' || name === 'line') ? 'cache line' : name;
+}
+
+/* shapeOf: what a probe of this filter reads: 'bit', 'fingerprint', 'slot', 'column', or 'none'. */
+export function shapeOf(explanations) {
+  for (const e of explanations)
+    for (const s of e.steps) if (s.nbits > 0 && s.kind !== 'constant' && s.kind !== 'xor') return s.kind;
+  return 'none';
+}
+
+/*
+ * groupsOf: groups of a filter, from explanations of many keys. payloadBits is the size of the payload,
+ * reachable the bits of it that keys can set, where the family says so (bits and fingerprints).
+ */
+export function groupsOf(explanations, payloadBits, reachable) {
   const steps = explanations
     .flatMap((e) => e.steps)
     .filter((s) => s.nbits > 0 && s.kind !== 'constant' && s.kind !== 'xor');
-  if (steps.length === 0) return [{ label: '', base: 0, width: 1, ncells: payloadBits }];
-  const step = steps[0];
+  if (steps.length === 0) return []; /* the same answer for every key: nothing is read */
+  const step = steps.reduce((a, b) => (b.unitIndex < a.unitIndex ? b : a));
   const base = step.unitBit - step.unitIndex * step.unitNbits;
-  switch (kind) {
-    case 'bloom':
-      return [{ label: '', base: 0, width: 1, ncells: settable }];
-    case 'blocked':
-    case 'counting':
-      return units('cache line', base, step.unitNbits, settable, 1);
-    case 'window':
-      return units('unit', base, step.unitNbits, payloadBits - base, 1).map((g) => ({ ...g, hues: 4 }));
-    case 'cuckoo':
-      return units('', base, step.unitNbits, payloadBits - base, step.nbits);
-    case 'scalable':
-      return levels(steps, payloadBits);
-    case 'xor':
-    case 'fuse':
-      return segments(step, base, payloadBits);
-    case 'ribbon':
+  switch (shapeOf(explanations)) {
+    case 'bit':
+      if (step.unit === 'line' || !step.unit)
+        return [{ label: '', base, width: 1, ncells: Math.min(reachable, payloadBits - base) }];
+      return levels(steps, payloadBits, reachable);
+    case 'fingerprint':
+      return units('', base, step.unitNbits, Math.min(reachable, payloadBits - base), step.nbits);
+    case 'slot':
+      return segments(steps, base, payloadBits);
+    case 'column':
       return blocks(steps, payloadBits);
     default:
       return [{ label: '', base: 0, width: 1, ncells: payloadBits }];
@@ -45,11 +54,21 @@ function units(name, base, unitBits, nbits, width) {
   }));
 }
 
-/* levels: of a scalable filter; a level ends where the next begins. */
-function levels(steps, payloadBits) {
+/*
+ * levels: of bits in units. Levels that begin in different places are drawn one after the other; those that
+ * share their units (the generations of a window) have a colour each.
+ */
+function levels(steps, payloadBits, reachable) {
   const bases = new Map();
   for (const s of steps) bases.set(s.level, { base: s.unitBit - s.unitIndex * s.unitNbits, unit: s.unitNbits });
   const sorted = [...bases].sort((a, b) => a[1].base - b[1].base);
+  const name = unitWord(steps[0].unit, steps[0].unitNbits);
+  const shared = new Set(sorted.map(([, { base }]) => base)).size === 1;
+  if (shared) {
+    const { base, unit } = sorted[0][1];
+    const all = units(name, base, unit, Math.min(reachable, payloadBits - base), 1);
+    return sorted.length > 1 ? all.map((g) => ({ ...g, hues: sorted.length })) : all;
+  }
   return sorted.flatMap(([level, { base, unit }], i) => {
     const end = i + 1 < sorted.length ? sorted[i + 1][1].base : payloadBits;
     return units('', base, unit, end - base, 1).map((g, j) => ({
@@ -61,15 +80,13 @@ function levels(steps, payloadBits) {
   });
 }
 
-/* segments: of slots; one group when they are many. */
-function segments(step, base, payloadBits) {
-  const n = Math.floor((payloadBits - base) / step.unitNbits);
-  const rest = payloadBits - base;
-  if (n < 1 || n > 64) return [{ label: '', base, width: step.nbits, ncells: Math.floor(rest / step.nbits) }];
-  const all = units(step.unit, base, step.unitNbits, n * step.unitNbits, step.nbits);
-  const left = Math.floor((rest - n * step.unitNbits) / step.nbits);
-  if (left >= 8) all.push({ label: '', base: base + n * step.unitNbits, width: step.nbits, ncells: left });
-  return all;
+/* segments: of slots, as many as keys reach; one group when they are many. */
+function segments(steps, base, payloadBits) {
+  const step = steps[0];
+  const n = steps.reduce((most, s) => Math.max(most, s.unitIndex + 1), 1);
+  const nbits = Math.min(n * step.unitNbits, payloadBits - base);
+  if (n > 64) return [{ label: '', base, width: step.nbits, ncells: Math.floor(nbits / step.nbits) }];
+  return units(step.unit, base, step.unitNbits, nbits, step.nbits);
 }
 
 /*
@@ -101,16 +118,4 @@ function blocks(steps, payloadBits) {
       ncells: Math.floor(Math.min(nbits, payloadBits - base)),
       cols,
     }));
-}
-
-/* trimSlots: groups of the first n slots; a payload may end in padding that looks like more. */
-export function trimSlots(groups, n) {
-  let left = n;
-  return groups
-    .map((g) => {
-      const ncells = Math.max(0, Math.min(g.ncells, left));
-      left -= ncells;
-      return { ...g, ncells };
-    })
-    .filter((g) => g.ncells > 0);
 }

@@ -3,7 +3,8 @@
  * table with filters inside. Each kind tells its facts, answers for a key, and says what damage does.
  */
 import { h, explainError, figure, shorten, UserError } from './dom.js';
-import { askScript, verdict } from './scripts.js';
+import { shapeOf } from './groups.js';
+import { aboutOf, askScript, verdict } from './scripts.js';
 import { answerLine, note, panel, stack, table, title } from './parts.js';
 import { bytes, count, percent } from './number.js';
 
@@ -49,7 +50,7 @@ class OpenFilter {
     const figures = [
       figure('Family', s.kind === 'auto' ? this.format.name : s.kind, s.k ? `k = ${s.k}` : null),
       figure('Keys', keys, s.nkeys ? `planned: ${count(s.nkeys)}` : 'estimated from its bits'),
-      figure('Bits', count(s.nbits), `${percent(s.fill)} set`),
+      figure('Payload', bytes(this.filter.payload().length), this.fill(s)),
       figure('FPR now', percent(s.fprNow), s.overloaded ? 'overloaded' : planned),
       figure('Hash', s.hash ?? 'its own', s.locked ? 'locked: the key is secret' : null),
       figure('Checksum', this.checked ? 'yes' : 'none', this.checked ? 'damage is refused' : 'damage is silent'),
@@ -57,11 +58,18 @@ class OpenFilter {
     return stack(h('dl', { class: 'figures' }, figures), caveat ? note(caveat) : null);
   }
 
+  /* fill: the share of what a probe reads that is taken; of static filters nothing is free. */
+  fill(s) {
+    const shape = shapeOf([this.filter.explain(new Uint8Array(0))]);
+    if (shape === 'bit') return `${percent(s.fill)} of its bits are 1`;
+    return shape === 'fingerprint' ? `${percent(s.fill)} of its slots are taken` : null;
+  }
+
   ask(key) {
     const why = this.filter.explain(key);
-    const kind = this.filter.kind === 'auto' ? '' : this.filter.kind;
-    const steps = askScript(kind, key, why).map((s) => s.text);
-    return stack(answerLine(why.maybe, `${shorten(key)}: ${verdict(kind, why)}.`), stepList(steps));
+    const about = aboutOf(this.filter.traits, why);
+    const steps = askScript(about, key, why).map((s) => s.text);
+    return stack(answerLine(why.maybe, `${shorten(key)}: ${verdict(about, why)}.`), stepList(steps));
   }
 
   close() {

@@ -6,7 +6,7 @@
  * lives until the reader opens another state of it.
  */
 import { h, announce, explainError } from './dom.js';
-import { readHash, writeHash, replaceHash } from './route.js';
+import { readHash, writeHash, pushHash, replaceHash } from './route.js';
 import { frameStats, resetFrames } from './frames.js';
 import { startEngine } from './engine.js';
 import { work } from './views/work.js';
@@ -63,7 +63,7 @@ function makeTabs() {
         'aria-controls': `view-${view.id}`,
         'aria-selected': 'false',
         tabindex: -1,
-        onclick: () => show(view.id, null),
+        onclick: () => visit(view.id),
       },
       view.title,
     ),
@@ -85,6 +85,21 @@ function makeTabs() {
   document.getElementById('main').replaceChildren(...panels);
 }
 
+/* visit: a view that the reader chose: the browser's Back leads to the one before. */
+function visit(id) {
+  if (id !== current) pushHash(`#${id}`);
+  show(id, null);
+}
+
+/* reveal: scrolls the row of tabs, and nothing else: the page may be a frame of another. */
+function reveal(tab) {
+  const list = tab.parentElement;
+  const over = tab.getBoundingClientRect().right - list.getBoundingClientRect().right;
+  const under = list.getBoundingClientRect().left - tab.getBoundingClientRect().left;
+  if (over > 0) list.scrollLeft += over;
+  else if (under > 0) list.scrollLeft -= under;
+}
+
 /* show: opens a view; with params it starts from them, without it goes on as it was. */
 function show(id, params) {
   const view = VIEWS.find((v) => v.id === id);
@@ -95,7 +110,7 @@ function show(id, params) {
     const tab = document.getElementById(`tab-${v.id}`);
     tab.setAttribute('aria-selected', String(selected));
     tab.tabIndex = selected ? 0 : -1;
-    if (selected) tab.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+    if (selected) reveal(tab);
     document.getElementById(`view-${v.id}`).hidden = !selected;
     if (!selected) open.get(v.id)?.pause?.();
   }
@@ -161,7 +176,9 @@ function fromHash() {
   const { view, params } = readHash(location.hash);
   const known = VIEWS.some((v) => v.id === view);
   if (view === 'main') return;
-  show(known ? view : VIEWS[0].id, known && [...params].length > 0 ? params : null);
+  const same = open.has(view) && writeHash(view, open.get(view).state()).hash === location.hash;
+  if (same && view === current) return;
+  show(known ? view : VIEWS[0].id, known && !same && [...params].length > 0 ? params : null);
 }
 
 /* unpack: the wasm of the page, gzip in base64. A fetch is forbidden by the policy of the page. */

@@ -35,11 +35,18 @@ function wellFormed(text) {
   return !/\p{Surrogate}/u.test(text); /* under the flag u a pair is one character, not a surrogate */
 }
 
-/* replaceHash: into the address bar, without a new entry of the history. */
+/* replaceHash: into the address bar, without a new entry of the history; pushHash: with one. */
 export function replaceHash(hash) {
-  if (location.hash === hash) return;
+  if (location.hash !== hash) put('replaceState', hash);
+}
+
+export function pushHash(hash) {
+  if (location.hash !== hash) put('pushState', hash);
+}
+
+function put(how, hash) {
   try {
-    history.replaceState(null, '', hash);
+    history[how](null, '', hash);
   } catch {
     /* some browsers refuse this for files: the state is then in the page alone */
   }

@@ -4,6 +4,7 @@
  */
 import { MARK, readBits, writeBits } from './stage.js';
 import { hashLine } from './tracing.js';
+import { unitWord } from './groups.js';
 
 const hex = (value, nbits = 64) =>
   BigInt(value)
@@ -12,21 +13,21 @@ const hex = (value, nbits = 64) =>
 
 /* unitName: "cache line 3", for people. */
 function unitName(step) {
-  const names = {
-    block: 'cache line',
-    line: 'cache line',
-    unit: 'unit',
-    bucket: 'bucket',
-    segment: 'segment',
-    third: 'third',
-    slot: 'slot',
-  };
-  return step.unit ? `${names[step.unit] ?? step.unit} ${step.unitIndex}` : '';
+  return step.unit ? `${unitWord(step.unit, step.unitNbits)} ${step.unitIndex}` : '';
 }
 
 /* place: a bit as people find it in the picture: within its unit, or in the one array of a Bloom filter. */
-function place(kind, step) {
-  return kind === 'bloom' || !step.unit ? `bit ${step.bit}` : `${unitName(step)}, bit ${step.bit - step.unitBit}`;
+function place(step) {
+  return inArray(step) ? `bit ${arrayBit(step)}` : `${unitName(step)}, bit ${step.bit - step.unitBit}`;
+}
+
+/* inArray: whether a bit belongs to one array, which is not cut into units; arrayBit: where it is there. */
+export function inArray(step) {
+  return step.unit === 'line' || !step.unit;
+}
+
+export function arrayBit(step) {
+  return step.unitIndex * 512 + step.bit - step.unitBit;
 }
 
 /* slotName: which slot of its bucket, segment or third. */
@@ -34,17 +35,26 @@ export function slotName(step) {
   return `${unitName(step)}, slot ${Math.round((step.bit - step.unitBit) / step.nbits)}`;
 }
 
-/* found: what a step of a probe found, as a sentence. */
-function found(kind, step) {
-  const level =
-    kind === 'scalable' ? `level ${step.level}, ` : kind === 'window' ? `generation of age ${step.level}, ` : '';
+/* levelName: a level, or the generation of a window: its number in the picture if that is known, and its age. */
+function levelName(step, about) {
+  if (!about.expires) return `level ${step.level}`;
+  const number = about.newest === null ? '' : ` ${(about.newest - step.level + about.levels) % about.levels},`;
+  return `generation${number} of age ${step.level}`;
+}
+
+/*
+ * found: what a step of a probe found, as a sentence. about is made by aboutOf: how many levels of
+ * groups the filter has, and what they are called.
+ */
+function found(step, about) {
+  const level = about.levels > 1 || about.grows ? `${levelName(step, about)}, ` : '';
   switch (step.kind) {
     case 'bit': {
       const counted =
-        kind === 'counting' && step.found
-          ? `, ${step.counter} ${step.counter === 1 ? 'key holds' : 'keys hold'} it`
+        step.counter > 0 && step.found
+          ? `, its counter is ${step.counter === 15 ? '15 or more, or stuck' : step.counter}`
           : '';
-      return `${level}${place(kind, step)} is ${step.found}${counted}`;
+      return `${level}${place(step)} is ${step.found}${counted}`;
     }
     case 'fingerprint':
       if (step.found === 0n) return `${slotName(step)}: empty`;
@@ -78,41 +88,54 @@ function columnBits(step) {
 }
 
 /* verdict: why the answer is what it is, in one line. */
-export function verdict(kind, why) {
-  if (why.maybe) {
-    if (why.steps.length === 0) return why.reasonText;
-    const one = {
-      cuckoo: 'a slot has its fingerprint',
-      xor: 'the xor is its fingerprint',
-      fuse: 'the xor is its fingerprint',
-      ribbon: 'every column agrees',
-    };
-    return why.steps[0].kind === 'bit' ? 'all of its bits are set' : (one[kind] ?? 'all of its bits are set');
-  }
+export function verdict(about, why) {
+  const read = why.steps.find((s) => s.kind !== 'constant');
+  if (!read || (why.maybe && why.steps[why.steps.length - 1].kind === 'constant')) return why.reasonText;
+  const kind = why.steps.some((s) => s.kind === 'xor') ? 'xor' : read.kind;
+  if (why.maybe)
+    return (
+      {
+        bit: 'all of its bits are set',
+        fingerprint: 'a slot has its fingerprint',
+        xor: 'the xor of its slots is its fingerprint',
+        column: 'every column agrees',
+      }[kind] ?? why.reasonText
+    );
   const failed = why.steps.find((s) => !s.ok);
   if (!failed || failed.kind === 'constant') return why.reasonText;
-  if (failed.kind === 'bit' && kind === 'ribbon') return `bit ${failed.bit} is 0, and one is enough to be certain`;
-  const one = {
-    cuckoo: 'no slot has its fingerprint',
-    xor: 'the xor is not its fingerprint',
-    fuse: 'the xor is not its fingerprint',
-    ribbon: 'a column does not agree',
-    scalable: 'in every level a bit is 0',
-    window: 'in every generation a bit is 0',
-  };
-  return one[kind] ?? `${place(kind, failed)} is 0, and one is enough to be certain`;
+  if (kind === 'bit' && about.levels > 1) return `in every ${about.expires ? 'generation' : 'level'} a bit is 0`;
+  return (
+    {
+      bit: `${place(failed)} is 0, and one is enough to be certain`,
+      fingerprint: 'no slot has its fingerprint',
+      xor: 'the xor of its slots is not its fingerprint',
+      column: 'a column does not agree',
+    }[kind] ?? why.reasonText
+  );
 }
 
-/* askScript: a probe, step by step. */
-export function askScript(kind, key, why) {
+/* aboutOf: what sentences about an explanation need to know of its filter; newest: of a window, if it is known. */
+export function aboutOf(traits, why, newest = null) {
+  const levels = new Set(why.steps.map((s) => s.level));
+  const bits = why.steps.every((s) => s.kind === 'bit');
+  return { levels: bits ? levels.size : 1, grows: bits && traits.grow, expires: traits.expire, newest };
+}
+
+/*
+ * askScript: a probe, step by step. Of a group that has failed nothing more is needed, nor of any group once one has
+ * matched: those steps are listed, and have no ring.
+ */
+export function askScript(about, key, why) {
   const script = [hashLine(key, why)];
-  let stopped = false;
+  const failed = new Set();
   for (const step of why.steps) {
-    const late = stopped && why.ngroups === 1 ? ' (a probe has stopped before)' : '';
-    script.push({ text: found(kind, step) + late, marks: rings(step), keep: step.index > 0 || kind === 'cuckoo' });
-    if (!step.ok) stopped = true;
+    const decided = failed.has(step.group) || (why.maybe && step.group > why.group);
+    const text = found(step, about) + (decided ? ' (not needed: the answer is decided)' : '');
+    const keep = step.index > 0 || step.kind === 'fingerprint';
+    script.push(decided ? { text, keep, decided } : { text, marks: rings(step), keep });
+    if (!step.ok) failed.add(step.group);
   }
-  script.push({ text: `${why.maybe ? 'Maybe' : 'Nay'}: ${verdict(kind, why)}.`, keep: true });
+  script.push({ text: `${why.maybe ? 'Maybe' : 'Nay'}: ${verdict(about, why)}.`, keep: true });
   return script;
 }
 

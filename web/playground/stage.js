@@ -10,11 +10,12 @@
  */
 import { h } from './dom.js';
 import { colour } from './density.js';
+import { unitWord } from './groups.js';
 
 export const MARK = { none: 0, ok: 1, fail: 2, changed: 3, unit: 4 };
 const GAP = 10;
 const LABEL = 17;
-export const HUES = ['--s1', '--s2', '--s3', '--s4']; /* of cells that come in fours: the generations of a window */
+export const HUES = ['--s1', '--s2', '--s3', '--s4', '--s6', '--s7', '--s9', '--s5']; /* of generations */
 
 /* readBits: up to 32 bits of a payload, least significant first. */
 export function readBits(bytes, bit, nbits) {
@@ -41,7 +42,8 @@ export class Stage {
     this.onpick = onpick;
     this.describe = describe;
     this.canvas = h('canvas', {
-      role: 'img',
+      role: 'application' /* arrow keys go from cell to cell, which an image cannot */,
+      'aria-roledescription': 'picture of bits',
       tabindex: 0,
       'aria-label': label,
       onkeydown: (e) => this.move(e),
@@ -91,6 +93,8 @@ export class Stage {
     }
     this.ncells = first;
     this.hasLevels = groups.some((g) => g.level !== undefined);
+    this.unitWord = groups.length > 0 ? unitWord('block', groups[0].ncells * groups[0].width) : '';
+    if (groups.length === 0) this.canvas.height = 1;
     this.marks.clear();
     this.notes.clear();
     this.resize();
@@ -285,7 +289,7 @@ export class Stage {
         ? value === 0
           ? palette.zero
           : g.hues
-            ? this.hues[(cell - g.first) % g.hues]
+            ? this.hues[((cell - g.first) % g.hues) % HUES.length]
             : palette.one
         : this.shade(value, g.width, cell);
     if (size >= 9) {
@@ -301,6 +305,12 @@ export class Stage {
       ink.textBaseline = 'middle';
       ink.fillText(text, x + inner / 2, y + inner / 2 + 0.5);
     }
+  }
+
+  /* slotColour: what a legend shows for a slot that is not empty: the shade that drawCell takes. */
+  slotColour() {
+    const share = this.size >= 18 ? 30 : 65;
+    return `color-mix(in srgb, var(--cell1) ${share}%, var(--cell0))`;
   }
 
   /* shade: of a slot; empty slots have no colour, others a light one, so that text stays readable. */

@@ -23,16 +23,17 @@ const EVENTS = {
   bloomBit: (e) => bitStep('', e.bit, e.bit, e.fresh),
   blockBit: (e, stage) =>
     bitStep(
-      `${e.level > 0 || stage.hasLevels ? `level ${e.level}, ` : ''}cache line ${e.block}, `,
+      `${e.level > 0 || stage.hasLevels ? `level ${e.level}, ` : ''}${stage.unitWord} ${e.block}, `,
       e.bit,
       stage.unit(e.level, e.block) + e.bit,
       e.fresh,
     ),
   counter: (e, stage) => {
     const bit = stage.unit(0, e.block) + e.bit;
-    const text = e.count === 0 ? 'the bit becomes 0' : `${e.count} ${e.count === 1 ? 'key holds' : 'keys hold'} it`;
+    const text =
+      e.count === 0 ? 'its counter becomes 0, and the bit too' : `its counter is now ${e.count === 15 ? '15 or more' : e.count}`;
     return {
-      text: `cache line ${e.block}, bit ${e.bit}: ${text}`,
+      text: `${stage.unitWord} ${e.block}, bit ${e.bit}: ${text}`,
       marks: [{ bit, mark: MARK.changed }],
       writes: [{ bit, nbits: 1, value: e.count > 0 ? 1 : 0, fresh: e.count === 1 }],
       notes: [{ bit, text: e.count === 0 ? null : String(e.count) }],
@@ -41,18 +42,11 @@ const EVENTS = {
   levelOpened: (e) => ({
     text: `The levels are full: level ${e.level} opens, ${count(e.nblocks)} cache lines for ${count(e.nkeys)} keys more`,
   }),
-  windowBit: (e, stage) => {
+  windowBit: (e, stage, copy) => {
     const bit = stage.unit(0, e.unit) + e.bit;
-    return {
-      text: `unit ${e.unit}, bit ${e.bit} becomes 1, in generation ${e.generation}`,
-      marks: [{ bit, mark: MARK.changed }],
-      writes: [{ bit, nbits: 1, value: 1 }],
-    };
+    return bitStep(`generation ${e.generation}, unit ${e.unit}, `, e.bit, bit, readBits(copy, bit, 1) === 0);
   },
-  windowExpired: (e, stage) => ({
-    text: `A generation is full. The oldest one expires: its bits become 0, and it is the newest from now on`,
-    writes: expired(e, stage),
-  }),
+  windowExpired: (e, stage) => ({ text: expiryText(e), writes: expired(e, stage) }),
   cuckooKick: (e, stage, copy) => {
     const g = stage.groups[e.to];
     const from = slotBit(stage, e.from, e.slot);
@@ -88,6 +82,14 @@ const EVENTS = {
   cuckooDoubled: (e) => ({ text: `The table is doubled to ${count(e.nbuckets)} buckets` }),
 };
 
+/* expiryText: which generations are emptied, and why nobody needs them. */
+function expiryText(e) {
+  const gone = [];
+  for (let i = 0, g = BigInt(e.generations); g > 0n; i += 1, g >>= 1n) if (g & 1n) gone.push(i);
+  const which = gone.length === 1 ? `Generation ${gone[0]}, the oldest, expires` : `Generations ${gone.join(', ')} expire`;
+  return `${which}: the bits become 0, and generation ${e.newest} is the newest from now on`;
+}
+
 function bitStep(where, shown, bit, fresh) {
   return {
     text: `${where}bit ${shown} ${fresh ? 'becomes 1' : 'is 1 already'}`,
@@ -105,21 +107,35 @@ function slotStep(stage, e, value, text) {
   return { text, marks: [{ bit, mark: MARK.changed }], writes: [{ bit, nbits: stage.groups[e.bucket].width, value }] };
 }
 
-/* expired: the bits of the generations that a rotation clears; a cell has a bit for each of four. */
+/* expired: the bits of the generations that a rotation clears; a cell of the unit has a bit for each of them. */
 function expired(e, stage) {
   const writes = [];
   for (const g of stage.groups)
     for (let i = 0; i < g.ncells; i += 1)
-      if ((e.generations >> BigInt(i % 4)) & 1n) writes.push({ bit: g.base + i, nbits: 1, value: 0 });
+      if ((e.generations >> BigInt(i % (g.hues ?? 1))) & 1n) writes.push({ bit: g.base + i, nbits: 1, value: 0 });
   return writes;
 }
 
-/* changes: events as steps. `copy` is the payload as shown before them, and after them when this returns. */
+/*
+ * changes: events as steps. `copy` is the payload as shown before them, and after them when this returns. The bits of
+ * a key may be recorded before any of them is set: one that comes twice is fresh once.
+ */
 function changes(events, stage, copy) {
+  const set = new Set();
+  const counts = new Map(); /* bit of a counter -> what it was said to be */
   return events
     .filter((e) => EVENTS[e.event])
     .map((e, i) => {
-      const step = EVENTS[e.event](e, stage, copy);
+      let step = EVENTS[e.event](e, stage, copy);
+      const bit = e.fresh ? step.writes[0].bit : -1;
+      if (set.has(bit)) step = EVENTS[e.event]({ ...e, fresh: false }, stage, copy);
+      set.add(bit);
+      if (e.event === 'counter') {
+        const at = step.writes[0].bit;
+        if (counts.get(at) === e.count)
+          step = { text: `${stage.unitWord} ${e.block}, bit ${e.bit} again: a key counts once there`, marks: step.marks };
+        counts.set(at, e.count);
+      }
       for (const w of step.writes ?? []) writeBits(copy, w.bit, w.nbits, w.value);
       return { ...step, keep: i > 0 };
     });
@@ -131,7 +147,24 @@ export function addScript(key, why, events, stage, done) {
   const bits = steps.flatMap((s) => s.writes ?? []).filter((w) => w.fresh !== undefined);
   const fresh =
     bits.length > 0 && done === 'in' ? `: ${bits.filter((w) => w.fresh).length} of ${bits.length} bits are new` : '';
+  if (steps.length === 0 && done === 'in')
+    steps.push({ text: 'The filter says maybe to it already: nothing changes', keep: true });
   return [hashLine(key, why), ...steps, { text: `\u201c${shorten(key)}\u201d is ${done}${fresh}.`, keep: true }];
+}
+
+/* tickScript: time passes in a window. */
+export function tickScript(clock, events, stage) {
+  const steps = changes(events, stage, stage.shown.slice());
+  const rest = steps.length === 0 ? ': no generation is full of time yet' : '';
+  return [{ text: `The clock is told that it is ${clock}${rest}` }, ...steps];
+}
+
+/* unitOf: the cache line or unit in which bits are set, and the generation of a window. */
+function unitOf(events, stage) {
+  const e = events.find((x) => x.block !== undefined || x.unit !== undefined);
+  if (!e) return '';
+  const level = stage.hasLevels ? `level ${e.level}, ` : e.generation === undefined ? '' : `generation ${e.generation}, `;
+  return `${level}${e.block === undefined ? `unit ${e.unit}` : `${stage.unitWord} ${e.block}`}, `;
 }
 
 /* addLines: many adds, one step for each. */
@@ -145,11 +178,16 @@ export function addLines(added, stage) {
       kicks > 0
         ? `, after ${kicks} ${kicks === 1 ? 'kick' : 'kicks'}`
         : special
-          ? `. ${EVENTS[special.event](special, stage).text}`
+          ? `. ${EVENTS[special.event](special, stage, copy).text}`
           : '';
     const places = events.filter((e) => e.bit !== undefined).map((e) => e.bit);
     const put = events.find((e) => e.event === 'cuckooPut');
-    const where = put ? `bucket ${put.bucket}, slot ${put.slot}` : `bits ${places.join(', ')}`;
+    const nothing = 'the filter says maybe to it already, and nothing changes';
+    const where = put
+      ? `bucket ${put.bucket}, slot ${put.slot}`
+      : places.length > 0
+        ? `${unitOf(events, stage)}bits ${places.join(', ')}`
+        : nothing;
     return {
       text: `${shorten(key)}: ${where}${extra}`,
       marks: steps.flatMap((s) => s.marks ?? []),

@@ -181,7 +181,7 @@ export class Tree {
       if (tell) out.steps.push(step);
     };
     const inMemory = this.memtable.has(id);
-    say({ at: 'memtable', state: inMemory ? 'found' : 'nay', text: `memtable: ${inMemory ? 'found' : 'not there'}` });
+    say({ at: 'memtable', state: inMemory ? 'found' : 'searched', text: `memtable: ${inMemory ? 'found' : 'searched, not there'}` });
     if (inMemory) return { ...out, found: 'memtable' };
     const key = keyOf(id);
     for (const { table, inRange } of this.candidates(id)) {
@@ -229,7 +229,7 @@ export class Tree {
       reads: 0,
       readsWithout: 0,
       probes: 0,
-      steps: [{ at: 'memtable', state: 'nay', text: 'memtable: scanned in memory' }],
+      steps: [{ at: 'memtable', state: 'searched', text: 'memtable: scanned in memory' }],
     };
     const prefix = user === null ? null : prefixOf(user);
     for (const { table, inRange } of this.candidates(low, high)) {

@@ -5,8 +5,9 @@
 const STATUS = new Map([
   [-1, 'ENOMEM'], [-2, 'EINVAL'], [-3, 'ENOTSUP'], [-4, 'EMISMATCH'], [-5, 'ECORRUPT'], [-6, 'EVERSION'],
   [-7, 'EFORMAT'], [-8, 'EKEY'], [-9, 'EBUFFER'], [-10, 'EIO'], [-11, 'EFULL'], [-12, 'ENOENT'],
+  [-13, 'ECANCELED'], [-14, 'EEND'],
 ]);
-export const ENOMEM = -1, EINVAL = -2, ENOTSUP = -3, EFORMAT = -7, EIO = -10, ENOENT = -12;
+export const ENOMEM = -1, EINVAL = -2, ENOTSUP = -3, EFORMAT = -7, EIO = -10, ENOENT = -12, EEND = -14;
 
 /** What a call throws: the library's status, and which byte of the input is to blame, if one is. */
 export class NayError extends Error {

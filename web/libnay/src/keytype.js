@@ -9,8 +9,11 @@ import { bytesOf } from './memory.js';
  */
 const NBYTES = { int: 8, float: 8, bool: 8, date: 8, timestamp: 8, uuid: 16 };
 
+/** The type of a description, without its transformations. */
+const typeAlone = (type) => type.split(',')[0];
+
 function checkLength(type, length) {
-  const wanted = NBYTES[type] ?? length;
+  const wanted = NBYTES[typeAlone(type)] ?? length;
   if (length !== wanted) {
     refuse(`the key has ${length} bytes, and keys of type ${type} have ${wanted}: give a text as a string`);
   }
@@ -57,7 +60,7 @@ const NOTATIONS = ['bytes', 'hex', 'b64'];
 /** A type that a filter, map or table can state. It would convert no string by a notation: it states text then. */
 function checkType(type) {
   if (typeof type !== 'string') refuse('keyType: not a string');
-  if (NOTATIONS.includes(type)) refuse(`keyType: ${type} is a notation of text: decode the keys, and give bytes`);
+  if (NOTATIONS.includes(typeAlone(type))) refuse(`keyType: ${type} is a notation of text: decode the keys, and give bytes`);
 }
 
 /** The parameters without keyType, and that: 'text' when there is none. */

@@ -1,4 +1,4 @@
-import { ENOENT, refuse } from './error.js';
+import { EEND, refuse } from './error.js';
 
 const MERGING = ['leveled', 'tiered', 'lazy-leveled'];
 const ALLOCATIONS = ['uniform', 'monkey'];
@@ -15,7 +15,7 @@ function makePlanLsm(m, structs) {
         m.u8.fill(0, at, at + nbytes);
         m.u32[at >>> 2] = nbytes;
         const status = x.nay_sst_plan_level(plan, allocation, i, at);
-        if (status === ENOENT) return all;
+        if (status === EEND) return all;
         m.check(status);
         all.push(structs.read('lsmLevel', at));
       }

@@ -1,7 +1,8 @@
-import { ENOENT, optionsOf, refuse } from './error.js';
+import { EEND, ENOENT, optionsOf, refuse } from './error.js';
 import { typedKey } from './keytype.js';
 import { Handle, OWN, bytesOf, liveOf } from './memory.js';
 
+const NEWEST = (1n << 56n) - 1n; // NAY_SST_NEWEST
 const LAYOUTS = ['none', 'block', 'full', 'partitioned'];
 const KEYS = ['auto', 'plain', 'internal'];
 
@@ -60,10 +61,10 @@ function makeTable(m, structs, keys) {
         m.u32[at >>> 2] = nbytes;
         m.u32[m.diag >>> 2] = 0;
         try {
-          const status = x.nay_sst_get(live(this), keys.at, len, m.diag, at);
-          if (status === ENOENT) return undefined;
-          m.check(status, m.diag);
+          const status = x.nay_sst_get(live(this), keys.at, len, NEWEST, m.diag, at);
           const { bytes, len: nvalue, sequence, deleted } = structs.read('sstValue', at);
+          if (status === ENOENT && !deleted) return undefined;
+          if (status !== ENOENT) m.check(status, m.diag);
           return { value: m.copyOut(bytes, nvalue), sequence, deleted };
         } finally {
           keys.done();
@@ -102,7 +103,7 @@ function makeTable(m, structs, keys) {
       const internal = this.info().keys === 'internal';
       const iter = m.make((diag, out) => x.nay_sst_iter_new(live(this), out));
       try {
-        for (let status = start(iter, this.type, from, prefix); status !== ENOENT; status = x.nay_sst_iter_next(iter)) {
+        for (let status = start(iter, this.type, from, prefix); status !== EEND; status = x.nay_sst_iter_next(iter)) {
           m.check(status, x.nay_sst_iter_diag(iter));
           yield entry(iter, internal);
         }
@@ -199,7 +200,7 @@ function makeTableFilters(m, structs, keys) {
           m.u8.fill(0, at, at + nbytes);
           m.u32[at >>> 2] = nbytes;
           const status = x.nay_sst_filters_at(live(this), i, at);
-          if (status === ENOENT) return null;
+          if (status === EEND) return null;
           m.check(status);
           return structs.read('filtersEntry', at);
         });

@@ -136,6 +136,7 @@ class Lsm {
       'div',
       { class: 'legend' },
       item('nay', 'skipped: the filter says nay'),
+      item('mem searched', 'searched in memory'),
       item('useless', 'read in vain'),
       item('found', 'read, and found'),
       h('span', null, 'stronger: more filter bits for each key'),

@@ -13,13 +13,13 @@ import { absentLines, countLines, keyLines, readFile, takeLines } from '../keys.
 import { bytes, count, percent, readNumber, wilson } from '../number.js';
 import { button, cols, FileDrop, note, panel, row, stack, title } from '../parts.js';
 import { plot } from '../plot.js';
-import { colourOf, FAMILIES } from '../families.js';
+import { colourOf, lineOf } from '../families.js';
+import { shapeOf } from '../groups.js';
 import { Experiments } from './experiments.js';
 
 const PROBES = 200000;
 const PIECES = 8; /* of a load: after each the state is drawn */
 const MOST_PIECE = 1 << 18;
-const MUTABLE = ['bloom', 'blocked', 'counting', 'cuckoo', 'scalable', 'window'];
 
 /* measure: the FPR of a filter by keys that were never added. */
 function measure(filter, from, n = PROBES) {
@@ -57,7 +57,9 @@ class Overfill {
     this.kind = new Choice({
       label: 'Family',
       value: 'bloom',
-      options: MUTABLE.map((value) => ({ value, label: value, title: FAMILIES[value].line })),
+      options: this.engine.kinds
+        .filter(({ traits }) => traits.add)
+        .map(({ name, traits }) => ({ value: name, label: name, title: lineOf(name, traits) })),
       onchange: restart,
     });
     this.n = new NumberField({
@@ -284,7 +286,7 @@ class Overfill {
     const estimated = Number.isFinite(s.nkeysEstimated) ? atLeast + count(s.nkeysEstimated) : 'unknown';
     this.figures.replaceChildren(
       figure('Keys added', count(this.added), `of ${count(this.n.value)} planned`),
-      figure('Bits set', percent(s.fill), `of ${bytes(this.plan.nbytes)}`),
+      this.fill(s),
       figure('Keys, estimated from the bits', estimated, s.saturated ? 'saturated: no bit is clear' : null),
       figure('FPR planned', percent(this.plan.fpr), 'once all are in'),
       figure('FPR by these bits', percent(s.fprNow), s.overloaded ? 'overloaded' : null),
@@ -301,14 +303,23 @@ class Overfill {
     this.changed();
   }
 
+  /* fill: how much of what keys can take is taken: bits, or slots. */
+  fill(s) {
+    const why = this.filter.explain('');
+    const slots = shapeOf([why]) === 'fingerprint';
+    const all = s.fill > 0 ? s.nbitsSet / s.fill : this.filter.params().nbits || s.nbits;
+    const of = slots ? `of ${count(all / why.steps[0].nbits)} slots` : `of ${count(all)} bits`;
+    return figure(slots ? 'Slots taken' : 'Bits set', percent(s.fill), `${of}, in ${bytes(this.plan.nbytes)}`);
+  }
+
   /*
    * theory: the FPR that the library plans for x keys in the bits that this filter has. A scalable one
    * keeps its limit; a window is planned for being full, and never holds more.
    */
   theory(x) {
-    if (this.kind.value === 'scalable') return this.plan.fprLimit;
-    if (this.kind.value === 'window') return x < this.plan.nkeys ? NaN : this.plan.fpr;
     const { kind, nbits, k, tagBits } = this.filter.params();
+    if (!nbits) return this.plan.fprLimit;
+    if (this.engine.traits(kind).expire) return x < this.plan.nkeys ? NaN : this.plan.fpr;
     return this.engine.plan({ kind, nbits, k, tagBits, nkeys: Math.max(1, Math.round(x)) }).fpr;
   }
 

@@ -8,11 +8,12 @@
 import { h, announce, shorten, UserError } from '../dom.js';
 import { applyParams, attempt } from '../field.js';
 import { Blame } from '../blame.js';
-import { groupsOf, trimSlots } from '../groups.js';
-import { askScript, settle, slotName, verdict } from '../scripts.js';
-import { addLines, addScript, bandScript, peelScript } from '../tracing.js';
+import { groupsOf, shapeOf } from '../groups.js';
+import { aboutOf, arrayBit, askScript, inArray, settle, slotName, verdict } from '../scripts.js';
+import { Ledger } from '../ledger.js';
+import { addLines, addScript, bandScript, peelScript, tickScript } from '../tracing.js';
 import { EXAMPLES, keyAt } from '../keys.js';
-import { SCENES } from '../families.js';
+import { sceneOf } from '../families.js';
 import { answerLine, note, table } from '../parts.js';
 import { bytes, count } from '../number.js';
 import { MOST_KEYS, WorkPage } from './work_page.js';
@@ -20,6 +21,7 @@ import { MOST_KEYS, WorkPage } from './work_page.js';
 const MOST_BITS = 2e6; /* of a payload that the stage draws */
 const MOST_TRACED = 3000; /* keys of a build that is played */
 const TRACE = 1 << 17; /* events of it that are kept */
+const SAMPLES = 400; /* keys whose explanations say how the payload is divided */
 const MOST_TEXT = 64 * 1024 * 1024; /* characters of a key */
 
 class Work extends WorkPage {
@@ -28,15 +30,21 @@ class Work extends WorkPage {
     applyParams(params, this.fields());
     const named = params.get('keys');
     this.asked = params.get('ask') ?? (params.has('kind') ? null : 'moon');
-    this.own = named !== null; /* the reader's keys: a link names them, and another family keeps them */
-    const all = named === null ? (params.has('fill') ? [] : this.fresh(6)) : named.split('\n').filter((k) => k !== '');
-    this.keys = all.slice(0, MOST_KEYS);
+    const all = named === null ? [] : named.split('\n').filter((k) => k !== '');
+    this.mine = all.slice(0, MOST_KEYS); /* the reader's keys: a link names them, and another family keeps them */
+    this.wanted = named === null && !params.has('fill') ? this.fresh(6) : this.mine.slice();
     const fill = Number(params.get('fill') ?? 0);
-    if (fill > 0 && Number.isInteger(fill)) this.keys.push(...this.fresh(Math.min(fill, MOST_KEYS)));
+    if (fill > 0 && Number.isInteger(fill))
+      this.wanted.push(...this.fresh(Math.min(fill, MOST_KEYS - this.wanted.length), this.wanted));
     else if (params.has('fill'))
       this.notices.say('The number of keys in the link is no number: the filter is empty.', true);
-    if (Math.max(all.length, fill) > MOST_KEYS)
+    if (all.length + (fill > 0 ? fill : 0) > MOST_KEYS)
       this.notices.say(`The link has more keys than this view draws: here are the first ${count(MOST_KEYS)}.`, true);
+    this.ticks = (params.get('ticks') ?? '')
+      .split('.')
+      .slice(0, 100)
+      .filter((t) => /^[0-9]{1,6}$/.test(t))
+      .map(Number);
   }
 
   /* shown: the view is in the page and has a width. */
@@ -67,59 +75,84 @@ class Work extends WorkPage {
   }
 
   state() {
-    const text = this.keys.join('\n'); /* a text field has no newline */
-    const filled = !this.own && this.keys.length > 20;
+    const all = this.ledger.history.map((entry) => entry.key);
+    const { mine } = this;
+    const filled = all.length - mine.length;
+    const again = [...mine, ...this.fresh(filled, mine)];
+    const generated = filled > 0 && again.every((key, i) => key === all[i]); /* the link can say how many */
+    const text = (generated ? mine : all).join('\n'); /* a text field has no newline */
+    const short = text.length <= 2400;
+    const named = short ? text : mine.join('\n');
     return {
       kind: this.kind.value,
       n: this.n.value,
       by: this.by.value,
       fpr: this.by.value === 'fpr' ? this.fpr.value : null,
       bits: this.by.value === 'bits' ? this.bits.value : null,
+      m: this.by.value === 'm' ? this.m.value : null,
       k: this.k.value || null,
-      keys: filled ? null : this.keys.length === 0 ? '\n' : text,
-      fill: filled ? this.keys.length : null,
+      time: this.time.value === 'keys' ? null : this.time.value,
+      ticks: this.ledger.ticks.join('.') || null,
+      keys: all.length === 0 ? '\n' : named === '' ? null : named,
+      fill: generated || !short ? filled : null,
       ask: this.asked,
     };
   }
 
-  /* scene: another family, with the numbers that show it best unless the reader brought keys. */
+  /* scene: another family, with the numbers that show it best, and as many keys beside the reader's as that needs. */
   scene(kind) {
-    if (!this.own) {
-      const { n, fpr, keys } = SCENES[kind];
-      this.n.accept(n, true);
-      this.by.set('fpr');
-      this.fpr.accept(fpr, true);
-      this.k.accept(0, true);
-      this.keys = [];
-      this.keys = this.fresh(keys);
-    }
+    const { n, fpr, keys } = sceneOf(kind);
+    this.n.accept(Math.max(n, this.mine.length), true);
+    this.by.set('fpr');
+    this.fpr.accept(fpr, true);
+    this.k.accept(0, true);
+    this.time.set('keys');
+    this.wanted = [...this.mine, ...this.fresh(Math.max(0, keys - this.mine.length), this.mine)];
+    this.ticks = [];
     this.remake();
   }
 
-  /* make: a filter of the chosen plan with all keys in it. */
+  /* make: a filter of the chosen plan with all wanted keys in it, and the ledger of what was done. */
   make() {
     const params = this.params();
-    const fresh = this.isStatic() ? this.engine.build(this.keys, params) : this.engine.create(params);
+    const ledger = new Ledger();
+    const keys = this.wanted;
+    const fresh = this.isStatic() ? this.engine.build(keys, params) : this.engine.create(params);
     try {
       if (fresh.payload().length * 8 > MOST_BITS)
         throw new UserError(
           `That is ${bytes(fresh.payload().length)}: too much to draw bit by bit. Overfill it shows filters of any size.`,
         );
-      if (!this.isStatic()) for (const key of this.keys) fresh.add(key);
-      return fresh;
+      if (params.window) fresh.advance(0);
+      for (const [i, key] of keys.entries()) {
+        while (params.window && this.ticks[ledger.ticks.length] === i) this.pass(fresh, ledger);
+        const events = this.isStatic() ? [] : this.engine.record(() => fresh.add(key), 256).events;
+        ledger.add(key, events, this.traits.expire ? fresh.explain(key) : { ngroups: 1 });
+      }
+      while (params.window && this.ticks.length > ledger.ticks.length) this.pass(fresh, ledger);
+      return { fresh, ledger };
     } catch (error) {
       fresh.free();
       throw error;
     }
   }
 
+  /* pass: a tick of the clock of a window. */
+  pass(filter, ledger) {
+    ledger.ticks.push(ledger.history.length);
+    const { events } = this.engine.record(() => filter.advance(ledger.ticks.length));
+    ledger.watch(events);
+    return events;
+  }
+
   /* remake: the filter of the chosen plan with all keys in it. When the library refuses, the old one stays. */
   remake(save = true) {
-    const fresh = attempt(this, this.fields(), () => this.make());
+    const { fresh, ledger } = attempt(this, this.fields(), () => this.make());
     this.player.pause();
     this.blame?.stop();
     this.filter?.free();
     this.filter = fresh;
+    this.ledger = ledger;
     this.answer.replaceChildren();
     this.blamed.replaceChildren();
     if (save) this.asked = null;
@@ -131,33 +164,40 @@ class Work extends WorkPage {
     if (save) this.changed();
   }
 
+  /* again: what the next filter is made of: the keys that are in, and the ticks between them. */
+  again() {
+    this.wanted = this.ledger.history.map((entry) => entry.key);
+    this.ticks = this.ledger.ticks.slice();
+    this.remake();
+  }
+
   /* redraw: the stage from the payload as it is. */
   redraw() {
     const payload = this.filter.payload();
     const stats = this.filter.stats();
-    const samples = (
-      this.keys.length > 0 ? this.keys.slice(0, this.kind.value === 'ribbon' ? 2000 : 12) : ['a', 'b', 'c']
-    ).map((k) => this.filter.explain(k));
-    const settable = stats.fill > 0 ? Math.round(stats.nbitsSet / stats.fill) : payload.length * 8;
-    const groups = groupsOf(this.kind.value, samples, payload.length * 8, this.settable(settable, stats));
-    this.stage.show(groups, payload);
+    const probes = Array.from({ length: SAMPLES }, (_, i) => keyAt('integers', i));
+    const { keys } = this;
+    this.samples = [...probes, ...(this.isStatic() ? keys.slice(0, 2000) : [])].map((key) => this.filter.explain(key));
+    this.stage.show(groupsOf(this.samples, payload.length * 8, this.reachable(stats)), payload);
     this.renewBlame();
-    if (this.kind.value === 'counting') this.counters();
+    this.counters();
     this.tell();
   }
 
   renewBlame() {
     this.blame?.stop();
-    this.blame = new Blame(this.filter, this.keys);
+    this.blame = new Blame(this.filter, this.ledger);
   }
 
-  /* settable: bits that keys can set. An empty filter does not say it; its plan does, for bits alone. */
-  settable(known, stats) {
-    if (stats.fill > 0) return known;
-    return this.filter.params().nbits || stats.nbits;
+  /* reachable: bits that keys can set or fill. An empty filter does not say it by its fill; its plan does. */
+  reachable(stats) {
+    if (this.isStatic()) return stats.nbits;
+    return stats.fill > 0 ? Math.round(stats.nbitsSet / stats.fill) : this.filter.params().nbits || stats.nbits;
   }
 
+  /* counters: of the bits that have one, as texts in the cells. */
   counters() {
+    if (!this.traits.remove || shapeOf(this.samples) !== 'bit') return;
     for (const key of this.keys)
       for (const s of this.filter.explain(key).steps) if (s.kind === 'bit') this.stage.note(s.bit, String(s.counter));
     this.stage.flush();
@@ -171,15 +211,28 @@ class Work extends WorkPage {
 
   /* addOwn: a key that the reader typed: links and other families keep it. */
   addOwn(key) {
+    this.need(key, this.addInput);
     this.add(key);
-    this.own = true;
+    this.mine.push(key);
     this.changed();
+  }
+
+  /* need: an empty field is not a key that somebody typed. */
+  need(key, input) {
+    if (key !== '') return;
+    input.focus();
+    throw new UserError('Type a key first.');
+  }
+
+  askOwn(key) {
+    this.need(key, this.askInput);
+    return this.ask(key);
   }
 
   /* add: one key, played step by step. */
   add(text) {
     const key = this.check(text);
-    if (this.keys.length >= MOST_KEYS)
+    if (this.ledger.history.length >= MOST_KEYS)
       throw new UserError(`This view draws up to ${count(MOST_KEYS)} keys. Overfill it takes millions.`);
     this.player.finish();
     this.answer.replaceChildren();
@@ -190,7 +243,7 @@ class Work extends WorkPage {
       return;
     }
     const { events } = this.engine.record(() => this.filter.add(key));
-    this.keys.push(key);
+    this.ledger.add(key, events, this.filter.explain(key));
     this.addInput.value = '';
     this.playChanges(() => addScript(key, this.filter.explain(key), events, this.stage, 'in'));
     announce(`Added ${shorten(key)}.`);
@@ -218,7 +271,7 @@ class Work extends WorkPage {
     this.blame?.stop();
     this.filter.free();
     this.filter = built;
-    this.keys.push(...keys);
+    for (const key of keys) this.ledger.add(key, [], { ngroups: 1 });
     this.addInput.value = '';
     this.redraw();
     this.playBuild();
@@ -227,40 +280,39 @@ class Work extends WorkPage {
 
   /* playBuild: how a static filter is made, from the trace of the library. */
   playBuild() {
-    if (this.keys.length === 0) {
+    const { keys } = this;
+    if (keys.length === 0) {
       this.player.load([{ text: 'A filter of no keys says nay to everything.' }]);
       return;
     }
     this.band.start(0);
-    if (this.keys.length > MOST_TRACED) {
-      this.player.load([{ text: `Built from ${count(this.keys.length)} keys: too many to watch one by one.` }]);
+    if (keys.length > MOST_TRACED) {
+      this.player.load([{ text: `Built from ${count(keys.length)} keys: too many to watch one by one.` }]);
       return;
     }
-    const { value, events, lost } = this.engine.record(() => this.engine.build(this.keys, this.params()), TRACE);
+    const { value, events, lost } = this.engine.record(() => this.engine.build(keys, this.params()), TRACE);
     value.free();
     const payload = this.filter.payload();
     const peeled = events.some((e) => e.event === 'peelAssign');
     const banded = events.some((e) => e.event === 'bandColumn');
     if (lost > 0 || !(peeled || banded)) {
-      const few =
-        this.kind.value === 'ribbon'
-          ? 'For so few keys a ribbon is stored as a small Bloom filter. Add some to see the band.'
-          : `Built from ${count(this.keys.length)} keys.`;
-      this.player.load([{ text: few }]);
+      const small = this.samples.some((e) => e.steps.some((s) => s.kind === 'bit'));
+      const few = 'For so few keys this family is stored as a small Bloom filter. Add some to see how it is solved.';
+      this.player.load([{ text: small ? few : `Built from ${count(keys.length)} keys.` }]);
       return;
     }
-    if (peeled) this.stage.groups = trimSlots(this.stage.groups, events.find((e) => e.event === 'peelAttempt').slots);
     const script = peeled
-      ? peelScript(events, this.keys, this.filter, this.stage)
-      : bandScript(events, this.keys, this.filter, this.stage, this.band);
+      ? peelScript(events, keys, this.filter, this.stage)
+      : bandScript(events, keys, this.filter, this.stage, this.band);
     this.stage.show(this.stage.groups, new Uint8Array(payload.length));
     this.player.load(settle(script, this.stage, payload), {
       speed: script.length > 2000 ? 600 : script.length > 200 ? 60 : 10,
     });
   }
 
-  fresh(n) {
-    const have = new Set(this.keys);
+  /* fresh: n generated keys that are not among those. */
+  fresh(n, among = this.ledger.history.map((entry) => entry.key)) {
+    const have = new Set(among);
     const out = [];
     for (let i = 0; out.length < n && i < EXAMPLES.length; i += 1) if (!have.has(EXAMPLES[i])) out.push(EXAMPLES[i]);
     for (let i = 0; out.length < n; i += 1) {
@@ -272,7 +324,7 @@ class Work extends WorkPage {
 
   /* addMany: generated keys, one step for each. */
   addMany(n) {
-    const room = MOST_KEYS - this.keys.length;
+    const room = MOST_KEYS - this.ledger.history.length;
     if (room <= 0) throw new UserError(`This view draws up to ${count(MOST_KEYS)} keys. Overfill it takes millions.`);
     const keys = this.fresh(Math.min(n, room));
     if (keys.length === 1) {
@@ -289,8 +341,9 @@ class Work extends WorkPage {
     const added = [];
     try {
       for (const key of keys) {
-        added.push({ key, events: this.engine.record(() => this.filter.add(key), 256).events });
-        this.keys.push(key);
+        const { events } = this.engine.record(() => this.filter.add(key), 256);
+        added.push({ key, events });
+        this.ledger.add(key, events, this.traits.expire ? this.filter.explain(key) : { ngroups: 1 });
       }
     } catch (error) {
       if (error.statusName !== 'EFULL') throw error;
@@ -306,39 +359,74 @@ class Work extends WorkPage {
   }
 
   empty() {
-    this.keys = [];
-    this.own = false;
+    this.mine = [];
+    this.wanted = [];
+    this.ticks = [];
     this.asked = null;
     this.remake();
   }
 
   removeLast() {
-    if (this.keys.length === 0) throw new UserError('There is no key to remove.');
-    const key = this.keys[this.keys.length - 1];
+    const { keys } = this;
+    if (keys.length === 0) throw new UserError('There is no key to remove.');
+    const key = keys[keys.length - 1];
     this.player.finish();
+    this.answer.replaceChildren();
+    this.blamed.replaceChildren();
+    this.asked = null;
     const { events } = this.engine.record(() => this.filter.remove(key));
-    this.keys.pop();
+    this.ledger.remove(key);
+    const i = this.mine.lastIndexOf(key);
+    if (i >= 0 && this.ledger.statusOf(key) !== 'in') this.mine.splice(i, 1);
     this.playChanges(() => addScript(key, this.filter.explain(key), events, this.stage, 'out'));
+    announce(`Removed ${shorten(key)}.`);
+  }
+
+  /* tick: the clock of a window goes on. */
+  tick() {
+    this.player.finish();
+    this.answer.replaceChildren();
+    this.blamed.replaceChildren();
+    this.asked = null;
+    const events = this.pass(this.filter, this.ledger);
+    this.playChanges(() => tickScript(this.ledger.ticks.length, events, this.stage));
+    announce(`Tick ${this.ledger.ticks.length} of the clock. ${count(this.ledger.expired().length)} keys have expired.`);
+  }
+
+  /* because: what the page knows of a key, beside what the filter says. */
+  because(key, maybe) {
+    const status = this.ledger.statusOf(key);
+    if (maybe)
+      return {
+        in: 'It was added, and a key that is in is never a nay.',
+        removed: 'It was added and removed again: now it is a false positive.',
+        expired: 'It was added and has expired: now it is a false positive.',
+        never: 'It was never added: a false positive.',
+      }[status];
+    return {
+      in: 'But it was added: a false nay, which must never be. Please report this.',
+      removed: 'It was added, and removed again.',
+      expired: 'It was added, and has expired.',
+      never: this.traits.remove || this.traits.expire ? 'It is certainly not in.' : 'It was certainly never added.',
+    }[status];
   }
 
   /* ask: the answer at once, then the steps to it, and for a false positive who is to blame. */
   async ask(text) {
     const key = this.check(text);
     const why = this.filter.explain(key);
-    const inSet = this.keys.includes(key);
     this.player.finish();
     this.asked = key;
     this.askInput.value = key.length > 10000 ? '' : key;
-    const added = inSet ? 'It was added, and a filter never forgets.' : 'It was never added: a false positive.';
-    const rest = why.maybe ? added : 'It was certainly never added.';
-    const reason = `: ${verdict(this.kind.value, why)}. ${rest}`;
+    const about = aboutOf(this.traits, why, this.ledger.newest);
+    const reason = `: ${verdict(about, why)}. ${this.because(key, why.maybe)}`;
     this.answer.replaceChildren(answerLine(why.maybe, h('b', null, shorten(key)), reason));
     announce(this.answer.textContent);
     if (this.blamed.contains(document.activeElement)) this.askInput.focus(); /* the chip with the focus goes */
     this.blamed.replaceChildren();
-    this.player.load(askScript(this.kind.value, key, why));
+    this.player.load(askScript(about, key, why));
     this.changed();
-    if (why.maybe && !inSet) await this.explainFalsePositive(key, why);
+    if (why.maybe && this.ledger.statusOf(key) !== 'in') await this.explainFalsePositive(key, why);
   }
 
   /* explainFalsePositive: for each thing the probe found, the keys that put it there. */
@@ -354,20 +442,24 @@ class Work extends WorkPage {
       this.blamed.replaceChildren(note(`No key is to blame: ${chance}.`));
       return;
     }
-    const verb = { bit: 'set by', slot: 'also read by', fingerprint: 'of' }[steps[0].kind];
+    const verb = { bit: 'set by', slot: 'also read by', fingerprint: 'put there for' }[steps[0].kind];
     const rows = steps.map((s) => [this.nameOf(s), this.blamedKeys(blame.of(s.bit))]);
-    const caption = 'A false positive, explained: who put there what it found';
+    const caption = {
+      bit: 'A false positive, explained: which keys set its bits',
+      slot: 'A false positive, explained: its slots, and the keys that read them too',
+      fingerprint: 'A false positive, explained: whose fingerprint it found',
+    }[steps[0].kind];
     this.blamed.replaceChildren(table({ label: caption, caption, head: ['it found', verb], rows, className: 'blame' }));
   }
 
   /* nameOf: what a step read, as the picture shows it. */
   nameOf(step) {
-    if (step.kind === 'bit') return `bit ${this.kind.value === 'bloom' ? step.bit : step.bit - step.unitBit}`;
+    if (step.kind === 'bit') return `bit ${inArray(step) ? arrayBit(step) : step.bit - step.unitBit}`;
     return step.kind === 'fingerprint' ? `the fingerprint in ${slotName(step)}` : slotName(step);
   }
 
   blamedKeys(keys) {
-    if (keys.length === 0) return ['nobody alone'];
+    if (keys.length === 0) return ['no key that is in'];
     const chips = keys.slice(0, 8).map((key) => this.chip(key));
     return keys.length > 8 ? [...chips, ` and ${count(keys.length - 8)} more`] : chips;
   }

@@ -1,0 +1,3 @@
+module nay
+
+go 1.19

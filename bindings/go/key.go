@@ -1,0 +1,101 @@
+package nay
+
+/*
+#include <stdlib.h>
+#include <nay_key.h>
+*/
+import "C"
+
+import (
+	"encoding/binary"
+	"math"
+	"runtime"
+	"time"
+	"unsafe"
+)
+
+// A key is bytes. These functions make the keys of values, the same as in every language: doc/keys.md.
+
+// IntKey is the key of an integer of any width; uint64 above 1<<63 is converted first.
+func IntKey(value int64) []byte { return binary.LittleEndian.AppendUint64(nil, uint64(value)) }
+
+// FloatKey is the key of a float: there is one zero and one NaN.
+func FloatKey(value float64) []byte {
+	bits := math.Float64bits(value)
+	if value == 0 {
+		bits = 0
+	} else if value != value {
+		bits = 0x7ff8000000000000
+	}
+	return binary.LittleEndian.AppendUint64(nil, bits)
+}
+
+// TimeKey is the key of a timestamp, in microseconds; what is finer is cut off.
+func TimeKey(t time.Time) []byte { return IntKey(t.UnixMicro()) }
+
+// ParseKey is the key of a text as a value of a type: "int", "float", "bool", "date", "timestamp", "uuid", "numeric",
+// "hex", "b64" or "text".
+func ParseKey(keyType, text string) ([]byte, error) {
+	name := C.CString(keyType)
+	defer C.free(unsafe.Pointer(name))
+	var kind C.nay_key_type
+	if status := C.nay_key_type_parse(name, &kind); status != 0 {
+		return nil, &Error{Status: ErrInvalid, What: "no key type has this name"}
+	}
+	return convert(text, func(dst *C.uint8_t, cap C.size_t, n *C.size_t, diag *C.nay_diag) C.nay_status {
+		return C.nay_key_parse(kind, (*C.char)(unsafe.Pointer(keyText(text))), C.size_t(len(text)), diag, dst, cap, n)
+	})
+}
+
+func keyText(s string) *C.uint8_t { return *(**C.uint8_t)(unsafe.Pointer(&s)) }
+
+func convert(text string, do func(*C.uint8_t, C.size_t, *C.size_t, *C.nay_diag) C.nay_status) ([]byte, error) {
+	var n C.size_t
+	diag := C.nay_diag{}
+	if status := do(nil, 0, &n, &diag); status != 0 { // measures
+		return nil, failed(status, &diag)
+	}
+	key := make([]byte, n+1)
+	if status := do((*C.uint8_t)(&key[0]), C.size_t(len(key)), &n, &diag); status != 0 {
+		return nil, failed(status, &diag)
+	}
+	return key[:n], nil
+}
+
+// Key is the key of a text as the file of the filter describes its keys: where they are "int", "7" and "007" are one, and
+// "seven" is an error.
+func (f *Filter) Key(text string) ([]byte, error) {
+	how := C.nay_key_description{size: C.sizeof_nay_key_description}
+	diag := C.nay_diag{}
+	c := f.asks()
+	if c == nil {
+		return nil, failed(C.NAY_EINVAL, nil)
+	}
+	status := C.nay_key_description_parse(C.nay_filter_key(c), &diag, &how)
+	runtime.KeepAlive(f)
+	if status != 0 {
+		return nil, failed(status, &diag)
+	}
+	return convert(text, func(dst *C.uint8_t, cap C.size_t, n *C.size_t, diag *C.nay_diag) C.nay_status {
+		return C.nay_key_convert(&how, (*C.char)(unsafe.Pointer(keyText(text))), C.size_t(len(text)), diag, dst, cap, n)
+	})
+}
+
+// KeyDescription says how the keys of the filter were made of texts; "text" when nobody said.
+func (f *Filter) KeyDescription() string {
+	c := f.asks()
+	defer runtime.KeepAlive(f)
+	if c == nil {
+		return "text"
+	}
+	return C.GoString(C.nay_filter_key(c))
+}
+
+// SetKeyDescription changes what the filter states, not its keys.
+func (f *Filter) SetKeyDescription(description string) error {
+	c := C.CString(description)
+	defer C.free(unsafe.Pointer(c))
+	status := C.nay_filter_set_key(f.changes(), c)
+	runtime.KeepAlive(f)
+	return failed(status, nil)
+}

@@ -1,0 +1,43 @@
+"""Runs pytest and prints TAP, which scripts/test counts."""
+import sys
+
+import pytest
+
+
+class Tap:
+    def __init__(self):
+        self.n = 0
+
+    @staticmethod
+    def pytest_addoption(parser):
+        parser.addoption("--verbose", dest="verbose", type=int, default=0)  # which the terminal's plugin has
+
+    def line(self, ok, name, note=""):
+        self.n += 1
+        print(f"{'ok' if ok else 'not ok'} {self.n} - {name}{note}", flush=True)
+
+    def pytest_runtest_logreport(self, report):
+        name = report.nodeid.replace("::", ": ")
+        if report.skipped:
+            self.line(True, name, f" # SKIP {report.longrepr[2] if isinstance(report.longrepr, tuple) else ''}")
+        elif report.when == "call" or report.failed:
+            self.line(report.passed, name)
+        if report.failed:
+            self.show(report.longreprtext)
+
+    def pytest_collectreport(self, report):
+        if report.failed:
+            self.line(False, f"collect {report.nodeid}")
+            self.show(str(report.longrepr))
+
+    @staticmethod
+    def show(text):
+        for line in text.splitlines()[-60:]:
+            print(f"# {line}", flush=True)
+
+
+tap = Tap()
+arguments = ["-p", "no:terminal", "-p", "no:cacheprovider", "-p", "no:cov", "-s", *sys.argv[1:]]
+status = pytest.main(arguments, plugins=[tap])
+print(f"1..{tap.n}")
+sys.exit(int(status) if tap.n else 1)

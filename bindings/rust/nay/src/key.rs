@@ -1,0 +1,49 @@
+//! Values as keys, the same bytes in every program and language: `doc/keys.md`.
+
+use crate::error::{check, check_diag, no_diag};
+use crate::{c_string, Result};
+use nay_sys as sys;
+use std::ptr::null_mut;
+
+/// The key of an integer of any width, a date as days or a timestamp as microseconds since 1970. A `u64` above `i64::MAX`
+/// is cast first.
+pub fn int(value: impl Into<i64>) -> [u8; 8] {
+    value.into().to_le_bytes()
+}
+
+/// The key of a float: there is one zero and one NaN.
+pub fn float(value: impl Into<f64>) -> [u8; 8] {
+    let mut key = [0; 8];
+    unsafe { sys::nay_key_float(value.into(), key.as_mut_ptr()) };
+    key
+}
+
+/// The key of a text as a value of a type: "int", "float", "bool", "date", "timestamp", "uuid", "numeric", "hex", "b64" or
+/// "text".
+///
+/// ```
+/// assert_eq!(nay::key::parse("int", "007")?, nay::key::int(7));
+/// let error = nay::key::parse("date", "2023-02-29").unwrap_err();
+/// assert_eq!((error.status, error.offset), (nay::Status::Invalid, 8));
+/// # Ok::<(), nay::Error>(())
+/// ```
+pub fn parse(key_type: &str, text: &str) -> Result<Vec<u8>> {
+    let name = c_string(key_type.as_bytes())?;
+    let mut kind = 0;
+    check(unsafe { sys::nay_key_type_parse(name.as_ptr(), &mut kind) })?;
+    converted(|diag, dst, cap, n| unsafe {
+        sys::nay_key_parse(kind, text.as_ptr().cast(), text.len(), diag, dst, cap, n)
+    })
+}
+
+/// Measures, then writes.
+pub(crate) fn converted(
+    call: impl Fn(*mut sys::nay_diag, *mut u8, usize, *mut usize) -> sys::nay_status,
+) -> Result<Vec<u8>> {
+    let (mut diag, mut n) = (no_diag(), 0);
+    check_diag(call(&mut diag, null_mut(), 0, &mut n), &diag)?;
+    let mut key = vec![0; n.max(1)]; // a pointer of its own for no bytes, too
+    check_diag(call(&mut diag, key.as_mut_ptr(), key.len(), &mut n), &diag)?;
+    key.truncate(n);
+    Ok(key)
+}

@@ -1,0 +1,238 @@
+/* pg_filter.c - functions of filters: probes, copies on write, descriptions. */
+#include "nay_pg.h"
+
+#include <access/detoast.h>
+#include <catalog/pg_type.h>
+#include <funcapi.h>
+#include <utils/builtins.h>
+
+/* ---- the filter of a call -------------------------------------------------------------------- */
+
+/*
+ * What a call in a plan keeps between rows: the decoded filter, and what it was decoded from. A
+ * value in a table is known again by its TOAST pointer, others by their digests (nay_sql.h).
+ */
+typedef struct pg_call {
+  nay_sql_probe *probe;
+  bool toasted;
+  struct varatt_external pointer;
+  nay_pg_type type;
+} pg_call;
+
+static pg_call *pg_call_of(FunctionCallInfo fcinfo, bool literal) {
+  FmgrInfo *info = fcinfo->flinfo;
+  pg_call *call = info->fn_extra;
+  if (call != NULL) return call;
+  nay_pg_type type =
+      nay_pg_type_of(literal ? TEXTOID : get_fn_expr_argtype(info, 1), PG_GET_COLLATION());
+  call = MemoryContextAllocZero(info->fn_mcxt, sizeof *call);
+  call->type = type;
+  info->fn_extra = call;
+  return call;
+}
+
+static void pg_call_open(pg_call *call, MemoryContext context, struct varlena *value) {
+  struct varlena *bytes = PG_DETOAST_DATUM_PACKED(PointerGetDatum(value));
+  nay_sql_probe *old = call->probe;
+  if (old == NULL || !nay_sql_probe_is(old, VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes))) {
+    nay_allocator allocator = nay_pg_allocator(context);
+    nay_sql_error error;
+    nay_sql_probe *made;
+    nay_pg_check(
+        nay_sql_probe_new(VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes), &allocator, &error, &made),
+        &error);
+    call->probe = made;
+    nay_sql_probe_free(old);
+  }
+  call->toasted = VARATT_IS_EXTERNAL_ONDISK(value);
+  if (call->toasted) VARATT_EXTERNAL_GET_POINTER(call->pointer, value);
+  if (bytes != value) pfree(bytes);
+}
+
+static inline nay_sql_probe *pg_call_probe(pg_call *call, MemoryContext context, Datum datum) {
+  struct varlena *value = (struct varlena *)DatumGetPointer(datum);
+  if (call->toasted && VARATT_IS_EXTERNAL_ONDISK(value)) {
+    struct varatt_external pointer;
+    VARATT_EXTERNAL_GET_POINTER(pointer, value);
+    if (memcmp(&pointer, &call->pointer, sizeof pointer) == 0) return call->probe;
+  } else if (call->probe != NULL && !VARATT_IS_EXTENDED(value) &&
+             nay_sql_probe_is(call->probe, VARDATA(value), VARSIZE(value) - VARHDRSZ)) {
+    return call->probe;
+  }
+  pg_call_open(call, context, value);
+  return call->probe;
+}
+
+static Datum pg_contains(FunctionCallInfo fcinfo, bool literal) {
+  pg_call *call = pg_call_of(fcinfo, literal);
+  nay_sql_probe *probe = pg_call_probe(call, fcinfo->flinfo->fn_mcxt, PG_GETARG_DATUM(0));
+  nay_sql_value value;
+  nay_sql_error error;
+  bool maybe;
+  nay_pg_value(&call->type, PG_GETARG_DATUM(1), &value);
+  nay_pg_check(nay_sql_ask(probe, &value, &error, &maybe), &error);
+  PG_RETURN_BOOL(maybe);
+}
+
+NAY_PG_FUNCTION(nay_pg_contains) { return pg_contains(fcinfo, false); }
+
+NAY_PG_FUNCTION(nay_pg_contains_literal) { return pg_contains(fcinfo, true); }
+
+/* ---- copies on write ------------------------------------------------------------------------- */
+
+static Datum pg_add(FunctionCallInfo fcinfo, bool literal) {
+  pg_call *call = pg_call_of(fcinfo, literal);
+  nay_sql_probe *probe = pg_call_probe(call, fcinfo->flinfo->fn_mcxt, PG_GETARG_DATUM(0));
+  nay_sql_value value;
+  nay_sql_error error;
+  nay_hash hash;
+  nay_pg_value(&call->type, PG_GETARG_DATUM(1), &value);
+  nay_pg_check(nay_sql_hash(probe, &value, &error, &hash), &error);
+  nay_allocator allocator = nay_pg_allocator(CurrentMemoryContext);
+  nay_diag diag = {0};
+  nay_filter *copy;
+  nay_status status = nay_filter_copy(probe->filter, &allocator, &diag, &copy);
+  if (status != NAY_OK) nay_pg_refuse(status, &diag);
+  if (probe->empty && value.type != NAY_KEY_TEXT) /* the first key decides */
+    status = nay_filter_set_key(copy, nay_key_type_name(value.type));
+  if (status == NAY_OK) status = nay_filter_add_hash(copy, hash, NULL);
+  if (status != NAY_OK) nay_pg_refuse(status, NULL);
+  struct varlena *result = nay_pg_encode(copy);
+  nay_filter_free(copy);
+  PG_RETURN_POINTER(result);
+}
+
+NAY_PG_FUNCTION(nay_pg_add) { return pg_add(fcinfo, false); }
+
+NAY_PG_FUNCTION(nay_pg_add_literal) { return pg_add(fcinfo, true); }
+
+NAY_PG_FUNCTION(nay_pg_merge) {
+  nay_filter *a = nay_pg_decode(PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(0)));
+  nay_filter *b = nay_pg_decode(PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(1)));
+  nay_diag diag = {0};
+  nay_status status = nay_filter_merge(a, b, PG_GETARG_FLOAT8(2), &diag);
+  if (status != NAY_OK) nay_pg_refuse(status, &diag);
+  nay_filter_free(b);
+  struct varlena *result = nay_pg_encode(a);
+  nay_filter_free(a);
+  PG_RETURN_POINTER(result);
+}
+
+NAY_PG_FUNCTION(nay_pg_fold) {
+  nay_filter *filter = nay_pg_decode(PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(0)));
+  int64 factor = PG_GETARG_INT64(1);
+  nay_diag diag = {0};
+  nay_status status = factor < 1 ? NAY_EINVAL : nay_filter_fold(filter, (uint64_t)factor, &diag);
+  if (status != NAY_OK) nay_pg_refuse(status, factor < 1 ? NULL : &diag);
+  struct varlena *result = nay_pg_encode(filter);
+  nay_filter_free(filter);
+  PG_RETURN_POINTER(result);
+}
+
+/* ---- descriptions ---------------------------------------------------------------------------- */
+
+/* A record whose columns are filled in order; NaN, which is "not known", and a NULL text are NULL.
+ */
+typedef struct pg_record {
+  TupleDesc desc;
+  int n;
+  Datum values[16];
+  bool nulls[16];
+} pg_record;
+
+static void pg_record_start(FunctionCallInfo fcinfo, pg_record *record) {
+  *record = (pg_record){.n = 0};
+  if (get_call_result_type(fcinfo, NULL, &record->desc) != TYPEFUNC_COMPOSITE)
+    elog(ERROR, "nay: the function must return a record");
+  BlessTupleDesc(record->desc);
+}
+
+static void put_text(pg_record *record, const char *text) {
+  record->nulls[record->n] = text == NULL;
+  record->values[record->n++] = text != NULL ? CStringGetTextDatum(text) : (Datum)0;
+}
+
+static void put_int8(pg_record *record, uint64_t number) {
+  record->values[record->n++] = Int64GetDatum((int64)number);
+}
+
+static void put_float8(pg_record *record, double number) {
+  record->nulls[record->n] = number != number;
+  record->values[record->n++] = Float8GetDatum(number);
+}
+
+static Datum pg_record_end(pg_record *record) {
+  if (record->n != record->desc->natts)
+    elog(ERROR, "nay: the SQL of the extension is of another version");
+  return HeapTupleGetDatum(heap_form_tuple(record->desc, record->values, record->nulls));
+}
+
+NAY_PG_FUNCTION(nay_pg_info) {
+  struct varlena *value = PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(0));
+  nay_filter *filter = nay_pg_decode(value);
+  nay_stats stats = {.size = sizeof stats};
+  nay_status status = nay_filter_stats(filter, &stats);
+  if (status != NAY_OK) nay_pg_refuse(status, NULL);
+  pg_record record;
+  pg_record_start(fcinfo, &record);
+  put_text(&record, nay_kind_name(stats.kind));
+  put_text(&record, nay_filter_key(filter));
+  put_text(&record, nay_hash_name(stats.hash));
+  record.values[record.n++] = Int32GetDatum((int32)stats.k);
+  put_int8(&record, stats.nkeys);
+  put_float8(&record, stats.nkeys_estimated);
+  put_int8(&record, stats.nbits);
+  put_int8(&record, VARSIZE_ANY_EXHDR(value));
+  put_float8(&record, stats.fill);
+  put_float8(&record, stats.fpr_planned);
+  put_float8(&record, stats.fpr_now);
+  record.values[record.n++] = BoolGetDatum(stats.overloaded);
+  record.values[record.n++] = BoolGetDatum(stats.saturated);
+  record.values[record.n++] = BoolGetDatum(stats.derived);
+  nay_filter_free(filter);
+  return pg_record_end(&record);
+}
+
+NAY_PG_FUNCTION(nay_pg_plan) {
+  int64_t n = PG_GETARG_INT64(0);
+  text *kind = PG_GETARG_TEXT_PP(2);
+  nay_sql_wish wish;
+  nay_sql_error error;
+  nay_pg_check(nay_sql_wish_read(&n, PG_GETARG_FLOAT8(1), VARDATA_ANY(kind),
+                                 VARSIZE_ANY_EXHDR(kind), &error, &wish),
+               &error);
+  nay_params params = {
+      .size = sizeof params, .kind = wish.kind, .nkeys = wish.nkeys, .fpr = wish.fpr};
+  nay_plan plan = {.size = sizeof plan};
+  nay_diag diag = {0};
+  nay_status status = nay_params_plan(&params, &diag, &plan);
+  if (status != NAY_OK) nay_pg_refuse(status, &diag);
+  pg_record record;
+  pg_record_start(fcinfo, &record);
+  put_text(&record, nay_kind_name(plan.kind));
+  record.values[record.n++] = Int32GetDatum((int32)plan.k);
+  put_int8(&record, plan.nbytes_file);
+  put_float8(&record, plan.bits_per_key);
+  put_float8(&record, plan.fpr);
+  put_int8(&record, plan.nbytes_build);
+  return pg_record_end(&record);
+}
+
+NAY_PG_FUNCTION(nay_pg_overlap) {
+  nay_filter *a = nay_pg_decode(PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(0)));
+  nay_filter *b = nay_pg_decode(PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(1)));
+  nay_overlap overlap = {.size = sizeof overlap};
+  nay_diag diag = {0};
+  nay_status status = nay_filter_overlap(a, b, &diag, &overlap);
+  if (status != NAY_OK) nay_pg_refuse(status, &diag);
+  pg_record record;
+  pg_record_start(fcinfo, &record);
+  put_float8(&record, overlap.nkeys_a);
+  put_float8(&record, overlap.nkeys_b);
+  put_float8(&record, overlap.nkeys_union);
+  put_float8(&record, overlap.nkeys_intersection);
+  put_float8(&record, overlap.jaccard);
+  nay_filter_free(a);
+  nay_filter_free(b);
+  return pg_record_end(&record);
+}

@@ -1,0 +1,270 @@
+/* sql_probe.c - errors as SQL engines show them; filters that are probed row after row. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nay_sql.h"
+
+/* ---- errors ---------------------------------------------------------------------------------- */
+
+nay_status nay_sql_fail(nay_sql_error *error, nay_status status, const char *hint,
+                        const char *format, ...) {
+  error->status = status;
+  va_list list;
+  va_start(list, format);
+  vsnprintf(error->message, sizeof error->message, format, list);
+  va_end(list);
+  snprintf(error->hint, sizeof error->hint, "%s", hint != NULL ? hint : "");
+  return status;
+}
+
+static const char *sql_hint(nay_status status) {
+  switch (status) {
+    case NAY_EFORMAT:
+    case NAY_ECORRUPT: return "A filter is the bytes of a native file of nay, unchanged.";
+    case NAY_EVERSION: return "A newer version of nay made it: update this one.";
+    case NAY_EKEY: return "Store the key in the file: NAY_STORE_KEY, or nay build --store-key.";
+    case NAY_EMISMATCH:
+      return "Build both with the same n, fpr, kind and type of values; nay_info shows them.";
+    case NAY_ENOMEM: return "Take fewer keys or a higher false-positive rate.";
+    case NAY_ENOTSUP: return "Kinds that add and merge: bloom, blocked, counting, scalable.";
+    default: return NULL;
+  }
+}
+
+nay_status nay_sql_refuse(nay_sql_error *error, nay_status status, const nay_diag *diag) {
+  const char *what = diag != NULL ? diag->what : NULL;
+  const char *text = nay_status_text(status);
+  if (what == NULL) return nay_sql_fail(error, status, sql_hint(status), "%s", text);
+  return nay_sql_fail(error, status, sql_hint(status), "%s: %s", text, what);
+}
+
+/* ---- one filter ------------------------------------------------------------------------------ */
+
+/* From the native format (doc/formats/nay.md, 3): where digests are. */
+enum { HEADER = 64, AT_NSECTIONS = 13, AT_BODY_LEN = 48, AT_DIGEST = 56, CHUNK = 65536 };
+
+static uint64_t sql_load(const uint8_t *bytes) {
+  uint64_t word = 0;
+  for (int i = 0; i < 8; i++) word |= (uint64_t)bytes[i] << (8 * i);
+  return word;
+}
+
+/* The length, the digest of the header, and the digest of the directory, which covers the digests
+ * of all chunks. */
+static bool sql_identity(const void *bytes, size_t len, uint64_t identity[3]) {
+  const uint8_t *head = bytes;
+  if (len < HEADER + 8) return false;
+  uint64_t body_len = sql_load(head + AT_BODY_LEN);
+  if (body_len > len) return false;
+  uint64_t at = HEADER + 16u * (uint64_t)head[AT_NSECTIONS] + (body_len + CHUNK - 1) / CHUNK * 8;
+  if (at > len - 8) return false;
+  identity[0] = len;
+  identity[1] = sql_load(head + AT_DIGEST);
+  identity[2] = sql_load(head + at);
+  return true;
+}
+
+bool nay_sql_probe_is(const nay_sql_probe *probe, const void *bytes, size_t len) {
+  uint64_t identity[3];
+  return sql_identity(bytes, len, identity) &&
+         memcmp(identity, probe->identity, sizeof identity) == 0;
+}
+
+static void *sql_alloc(const nay_allocator *allocator, size_t size) {
+  return allocator->alloc != NULL ? allocator->alloc(allocator->ctx, size) : malloc(size);
+}
+
+static void sql_release(const nay_allocator *allocator, void *ptr, size_t size) {
+  if (allocator->alloc == NULL)
+    free(ptr);
+  else if (ptr != NULL)
+    allocator->free(allocator->ctx, ptr, size);
+}
+
+static nay_status sql_probe_fill(nay_sql_probe *probe, nay_sql_error *error) {
+  nay_status status = nay_filter_hasher(probe->filter, &probe->hasher);
+  nay_hash hash;
+  if (status == NAY_OK) status = nay_hasher_hash(&probe->hasher, "", 0, &hash);
+  if (status == NAY_EKEY)
+    return nay_sql_fail(error, status, sql_hint(status),
+                        "the filter is keyed, and its file does not contain the key");
+  if (status != NAY_OK)
+    return nay_sql_fail(error, status, "Ask it where its hashes are made.",
+                        "the filter takes hashes of its maker, no values");
+  if (nay_filter_probe(probe->filter, &probe->ask) != NAY_OK) probe->ask.ask = NULL;
+  if (nay_key_description_parse(nay_filter_key(probe->filter), NULL, &probe->how) != NAY_OK)
+    probe->how.size = 0;
+  nay_stats stats = {.size = sizeof stats};
+  probe->empty = probe->how.size != 0 && probe->how.type == NAY_KEY_TEXT &&
+                 (nay_kind_traits(nay_filter_kind(probe->filter)) & NAY_CAN_ADD) != 0 &&
+                 nay_filter_stats(probe->filter, &stats) == NAY_OK && stats.nbits_set == 0 &&
+                 stats.nkeys_estimated == 0;
+  return NAY_OK;
+}
+
+nay_status nay_sql_probe_take(nay_filter *filter, const nay_allocator *allocator,
+                              nay_sql_error *error, nay_sql_probe **probe) {
+  nay_allocator kept = {0};
+  if (allocator != NULL) kept = *allocator;
+  nay_sql_probe *made = sql_alloc(&kept, sizeof *made);
+  if (made == NULL) return nay_sql_refuse(error, NAY_ENOMEM, NULL);
+  *made = (nay_sql_probe){.filter = filter, .allocator = kept, .refs = 1};
+  made->hasher.size = sizeof made->hasher;
+  made->how.size = sizeof made->how;
+  nay_status status = sql_probe_fill(made, error);
+  if (status != NAY_OK) {
+    sql_release(&kept, made, sizeof *made);
+    return status;
+  }
+  *probe = made;
+  return NAY_OK;
+}
+
+nay_status nay_sql_probe_new(const void *bytes, size_t len, const nay_allocator *allocator,
+                             nay_sql_error *error, nay_sql_probe **probe) {
+  nay_diag diag = {0};
+  nay_filter *filter;
+  nay_status status = nay_filter_decode(bytes, len, allocator, &diag, &filter);
+  if (status != NAY_OK) return nay_sql_refuse(error, status, &diag);
+  nay_sql_probe *made;
+  status = nay_sql_probe_take(filter, allocator, error, &made);
+  if (status != NAY_OK) {
+    nay_filter_free(filter);
+    return status;
+  }
+  sql_identity(bytes, len, made->identity); /* cannot fail: the bytes are a native file */
+  *probe = made;
+  return NAY_OK;
+}
+
+void nay_sql_probe_free(nay_sql_probe *probe) {
+  if (probe == NULL || --probe->refs != 0) return;
+  nay_allocator kept = probe->allocator;
+  nay_filter_free(probe->filter);
+  sql_release(&kept, probe, sizeof *probe);
+}
+
+/* ---- the last filters ------------------------------------------------------------------------ */
+
+/* Moves entry i to the front, another caller's reference more. */
+static nay_sql_probe *cache_use(nay_sql_cache *cache, size_t i) {
+  nay_sql_probe *found = cache->probes[i];
+  for (; i > 0; i--) cache->probes[i] = cache->probes[i - 1];
+  cache->probes[0] = found;
+  found->refs++;
+  return found;
+}
+
+nay_sql_probe *nay_sql_cache_find(nay_sql_cache *cache, const uint64_t identity[3]) {
+  for (size_t i = 0; i < NAY_SQL_CACHED && cache->probes[i] != NULL; i++) {
+    if (memcmp(cache->probes[i]->identity, identity, sizeof cache->probes[i]->identity) == 0)
+      return cache_use(cache, i);
+  }
+  return NULL;
+}
+
+void nay_sql_cache_put(nay_sql_cache *cache, nay_sql_probe *probe) {
+  nay_sql_probe_free(cache->probes[NAY_SQL_CACHED - 1]);
+  for (size_t i = NAY_SQL_CACHED - 1; i > 0; i--) cache->probes[i] = cache->probes[i - 1];
+  cache->probes[0] = probe;
+  probe->refs++;
+}
+
+nay_status nay_sql_cache_get(nay_sql_cache *cache, const void *bytes, size_t len,
+                             const nay_allocator *allocator, nay_sql_error *error,
+                             nay_sql_probe **probe) {
+  uint64_t identity[3];
+  nay_sql_probe *found = NULL;
+  if (sql_identity(bytes, len, identity)) found = nay_sql_cache_find(cache, identity);
+  if (found == NULL) {
+    nay_status status = nay_sql_probe_new(bytes, len, allocator, error, &found);
+    if (status != NAY_OK) return status;
+    nay_sql_cache_put(cache, found);
+  }
+  *probe = found;
+  return NAY_OK;
+}
+
+void nay_sql_cache_clear(nay_sql_cache *cache) {
+  for (size_t i = 0; i < NAY_SQL_CACHED; i++) {
+    nay_sql_probe_free(cache->probes[i]);
+    cache->probes[i] = NULL;
+  }
+}
+
+/* ---- values as keys -------------------------------------------------------------------------- */
+
+/* Only a numeric with an exponent has a key much longer than its text: 1e131071 has 8 bytes. */
+enum { KEY_FREE = 1024, KEY_LONGER = 64 };
+
+static nay_status sql_convert(const nay_sql_probe *probe, const nay_sql_value *value,
+                              uint8_t room[128], nay_sql_error *error, const void **key,
+                              size_t *len, void **more) {
+  nay_diag diag = {0};
+  size_t need = 0;
+  nay_status status = nay_key_convert(&probe->how, value->key, value->len, &diag, NULL, 0, &need);
+  if (status != NAY_OK)
+    return nay_sql_fail(error, status, "The filter's keys are of another type than text.",
+                        "the text is not of type %s: %s (at byte %llu)",
+                        nay_filter_key(probe->filter), diag.what, (unsigned long long)diag.offset);
+  if (need > KEY_FREE && need > value->len + KEY_LONGER)
+    return nay_sql_fail(error, NAY_EINVAL, "Write the digits out.",
+                        "an exponent that makes a key of more than 1,024 bytes");
+  uint8_t *dst = room;
+  *more = NULL;
+  if (need > 128) {
+    dst = *more = sql_alloc(&probe->allocator, need);
+    if (dst == NULL) return nay_sql_refuse(error, NAY_ENOMEM, NULL);
+  }
+  *key = dst;
+  *len = need;
+  return nay_key_convert(&probe->how, value->key, value->len, &diag, dst, need, &need);
+}
+
+nay_status nay_sql_key(const nay_sql_probe *probe, const nay_sql_value *value, uint8_t room[128],
+                       nay_sql_error *error, const void **key, size_t *len, void **more) {
+  *more = NULL;
+  const char *stated = nay_filter_key(probe->filter);
+  if (probe->how.size == 0)
+    return nay_sql_fail(error, NAY_EVERSION, sql_hint(NAY_EVERSION),
+                        "the filter's keys are of type %s, which this version does not know",
+                        stated);
+  bool same = value->type == probe->how.type;
+  if ((same && (value->type != NAY_KEY_TEXT || probe->how.ntransformations == 0)) || probe->empty) {
+    *key = value->key;
+    *len = value->len;
+    return NAY_OK;
+  }
+  if (value->type == NAY_KEY_TEXT && (same || !value->binary))
+    return sql_convert(probe, value, room, error, key, len, more);
+  return nay_sql_fail(error, NAY_EINVAL, "Cast the value to the type of the filter's keys.",
+                      "the filter's keys are of type %s, the value is of type %s", stated,
+                      value->binary ? "bytes" : nay_key_type_name(value->type));
+}
+
+nay_status nay_sql_hash(const nay_sql_probe *probe, const nay_sql_value *value,
+                        nay_sql_error *error, nay_hash *hash) {
+  uint8_t room[128];
+  const void *key = NULL;
+  size_t len = 0;
+  void *more;
+  nay_status status = nay_sql_key(probe, value, room, error, &key, &len, &more);
+  if (status == NAY_OK) {
+    status = nay_hasher_hash(&probe->hasher, key, len, hash);
+    if (status != NAY_OK) nay_sql_refuse(error, status, NULL);
+  }
+  if (more != NULL) sql_release(&probe->allocator, more, len);
+  return status;
+}
+
+nay_status nay_sql_ask(const nay_sql_probe *probe, const nay_sql_value *value, nay_sql_error *error,
+                       bool *maybe) {
+  nay_hash hash;
+  nay_status status = nay_sql_hash(probe, value, error, &hash);
+  if (status != NAY_OK) return status;
+  *maybe = probe->ask.ask != NULL ? probe->ask.ask(probe->ask.state, hash.lo)
+                                  : nay_filter_may_contain_hash(probe->filter, hash);
+  return NAY_OK;
+}

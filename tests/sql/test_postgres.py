@@ -1,0 +1,277 @@
+#!/usr/bin/env python3
+"""The extension in PostgreSQL: in private servers that this test starts and stops (postgres.py)."""
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+import postgres
+from postgres import Client, Error, Place, config
+from tap import BUILD, LONG, SOURCE, Skip, built, checked, equal, main, mutations, test
+
+KINDS = "auto bloom blocked counting scalable window cuckoo xor fuse ribbon".split()
+
+
+@test("pg_regress: the examples of sql/nay.sql")
+def regress(cluster, db):
+    program = pathlib.Path(config("--pkglibdir")) / "pgxs/src/test/regress/pg_regress"
+    if not program.exists():
+        raise Skip("no pg_regress here")
+    with tempfile.TemporaryDirectory() as out:
+        done = subprocess.run([program, f"--inputdir={SOURCE}/plugins/postgres", f"--outputdir={out}",
+                               f"--bindir={config('--bindir')}", f"--host={cluster.sockets}", "--user=nay",
+                               "--load-extension=nay", "nay"], capture_output=True, text=True, timeout=300)
+        diff = pathlib.Path(out) / "regression.diffs"
+        assert done.returncode == 0, diff.read_text() if diff.exists() else done.stdout + done.stderr
+
+
+@test("the same bytes as the command's, for each kind; every key a maybe, absent ones within the rate")
+def kinds(cluster, db):
+    for kind in KINDS:
+        made = db.one(f"SELECT nay_agg(x, 5000, 0.01, '{kind}') FROM generate_series(1, 5000) x", binary=True)
+        equal(db.one("SELECT count(*) FROM generate_series(1, 5000) x WHERE $1::nay @> x", made), "5000")
+        assert int(db.one("SELECT count(*) FROM generate_series(5001, 10000) x WHERE $1::nay @> x", made)) < 100, kind
+        if kind not in ("scalable", "window", "cuckoo"):  # of these the command adds in order
+            equal(made, built(range(1, 5001), "-t", kind, "-p", "0.01", "-n", "5000", "--key=int"))
+    made = db.one("SELECT nay_agg('key ' || x, 0.001) FROM generate_series(1, 3000) x", binary=True)
+    equal(made, built([f"key {i}" for i in range(1, 3001)], "-p", "0.001"))
+
+
+@test("sizes from none to 2,000: counted keys, with duplicates and NULLs")
+def sizes(cluster, db):
+    rows = db("SELECT n, (nay_info(f)).nkeys, (SELECT count(*) FROM generate_series(1, n) x WHERE f @> x) FROM (SELECT n, "
+              "(SELECT nay_agg(nullif(x % (n + 1), 0)) FROM generate_series(0, 2 * n + 1) x) f "
+              "FROM unnest(array[1,2,3,7,63,64,65,255,256,257,767,768,769,1000,2000]) n) s")
+    equal(len(rows), 15)
+    for row in rows:
+        equal(len(set(row)), 1)
+
+
+@test("every type: the golden vectors as values, and the command checks what PostgreSQL builds")
+def types(cluster, db):
+    casts = {"int": "bigint", "float": "float8", "bool": "bool", "date": "date", "timestamp": "timestamptz", "uuid": "uuid",
+             "numeric": "numeric"}
+    db("SET timezone = 'UTC'")
+    tried = {}
+    for line in (SOURCE / "tests/golden/keys/keys.txt").read_text(errors="surrogateescape").split("\n"):
+        parts = line.split("\t")
+        if line.startswith("#") or len(parts) != 3 or parts[2] == "error" or parts[0] not in casts:
+            continue
+        type_, text = parts[:2]
+        try:
+            value = db.one(f"SELECT $1::text::{casts[type_]}::text", text)
+        except (Error, UnicodeError):
+            continue  # PostgreSQL has no such literal
+        made = built([text], f"--key={type_}", "-p", "1e-9", "-n", "10")
+        if type_ == "int" and int(text, 0 if text.lstrip("+-").startswith("0x") else 10) > 2**63 - 1:
+            continue
+        equal((text, value, db.one(f"SELECT $1::nay @> $2::text::{casts[type_]}", made, text)), (text, value, "t"))
+        equal((text, db.one("SELECT $1::nay @> $2::text", made, text)), (text, "t"))
+        tried[type_] = tried.get(type_, 0) + 1
+        again = db.one(f"SELECT nay_agg($1::text::{casts[type_]}, 10, 1e-9)", text, binary=True)
+        equal((type_, text, again), (type_, text, made))
+    assert all(tried.get(type_, 0) > 3 for type_ in casts), tried
+    for sql, text in (("'infinity'::date", "infinity"), ("'-infinity'::timestamp", "-infinity"), ("'NaN'::numeric", "NaN"),
+                      ("1.50::numeric", "1.5"), ("'-0'::float8", "0"), ("'0044-03-15 BC'::date", "-0043-03-15")):
+        made = db.one(f"SELECT nay_agg({sql}, 10, 1e-9)", binary=True)
+        equal((sql, checked(made, [text])), (sql, [text]))
+    assert "294247" in str(db.fails("SELECT nay_agg('294276-12-31'::timestamp)"))
+    db("CREATE DOMAIN positive AS int CHECK (VALUE > 0)")
+    equal(db.one("SELECT nay_agg(7::positive, 10, 1e-9) @> 7::positive"), "t")
+
+
+@test("equality that is not that of bytes: nondeterministic collations, citext, char(n)")
+def equality(cluster, db):
+    texts = "(SELECT nay_agg(x, 10, 1e-9) FROM unnest(array['Ada', 'bob']) x)"
+    try:
+        db("CREATE COLLATION loose (provider = icu, locale = 'und-u-ks-level2', deterministic = false)")
+        error = db.fails(f"SELECT {texts} @> ('ada' COLLATE loose)")
+        equal(error.state, "0A000")
+        assert error.hint
+        db.fails("SELECT nay_agg(x COLLATE loose) FROM unnest(array['Ada']) x")
+    except Error as error:
+        assert "ICU" in str(error), error
+    if (pathlib.Path(config("--sharedir")) / "extension/citext.control").exists():
+        db("CREATE EXTENSION citext")
+        error = db.fails(f"SELECT {texts} @> 'ada'::citext")
+        assert "lower" in error.hint, error
+        db("CREATE TABLE loose AS SELECT 'ada'::citext AS x")
+        for sql in (f"SELECT {texts} @> x FROM loose", f"SELECT nay_contains({texts}, x) FROM loose",
+                    f"SELECT nay_add({texts}, x) FROM loose"):
+            equal(db.fails(sql).state, "42804")
+        equal(db.fails("SELECT nay_agg('ada'::citext)").state, "42804")
+    equal(db.one(f"SELECT {texts} @> 'bob'::char(10)"), "t")
+    equal(db.one("SELECT nay_agg(x, 10, 1e-9) @> 'bob'::text FROM (SELECT 'bob'::char(10) AS x) s"), "t")
+    equal(db.one(f"SELECT {texts} @> 'bob'::name AND NOT {texts} @> 'bob '::text"), "t")
+
+
+@test("databases of other encodings make the same keys")
+def encodings(cluster, db):
+    made = set()
+    for encoding in ("UTF8", "LATIN1", "SQL_ASCII"):
+        db(f"CREATE DATABASE enc_{encoding} ENCODING '{encoding}' LOCALE 'C' TEMPLATE template0")
+        other = cluster.connect(f"enc_{encoding}".lower())
+        other("CREATE EXTENSION nay")
+        other("SET client_encoding = " + ("'SQL_ASCII'" if encoding == "SQL_ASCII" else "'UTF8'"))
+        made.add(other.one("SELECT nay_agg(x, 100, 1e-9) FROM unnest(array['é', 'plain', 'Ü ']) x", binary=True))
+        equal(other.one("SELECT $1::nay @> 'é' AND NOT $1::nay @> 'e'", next(iter(made))), "t")
+        other.close()
+    equal(len(made), 1)
+
+
+@test("parallel: Partial and Finalize Aggregate, and the bytes of one process, for all shapes of arguments")
+def parallel(cluster, db):
+    db("CREATE TABLE big AS SELECT (x * 7919) % 100003 AS x, ('k' || x) AS t FROM generate_series(1, 100000) x")
+    db("ANALYZE big")
+    forced = ("SET parallel_setup_cost = 0", "SET parallel_tuple_cost = 0", "SET min_parallel_table_scan_size = 0",
+              "SET max_parallel_workers_per_gather = 2")
+    for call in ("nay_agg(x)", "nay_agg(x, 0.001)", "nay_agg(x, 100000, 0.01)", "nay_agg(t, 100000, 0.001, 'bloom')",
+                 "nay_agg(x, 100000, 0.01, 'fuse')", "nay_agg(x, 100000, 0.01, 'cuckoo')", "nay_agg(t, 100000, 0.01, 'counting')"):
+        db("SET max_parallel_workers_per_gather = 0")
+        alone = db.one(f"SELECT {call} FROM big", binary=True)
+        for setting in forced:
+            db(setting)
+        plan = "\n".join(row[0] for row in db(f"EXPLAIN (COSTS OFF) SELECT {call} FROM big"))
+        assert "Finalize Aggregate" in plan and "Partial Aggregate" in plan and "Workers Planned: 2" in plan, plan
+        equal((call, db.one(f"SELECT {call} FROM big", binary=True) == alone), (call, True))
+        rows = db(f"SELECT g, count(*) FROM (SELECT x % 5 AS g, {call} AS f FROM big GROUP BY 1) s GROUP BY 1")
+        equal(len(rows), 5)
+    db("CREATE TABLE parts AS SELECT nay_agg(x, 100000, 0.01) AS f FROM big GROUP BY x % 50")
+    db("ANALYZE parts")
+    plan = "\n".join(row[0] for row in db("EXPLAIN (COSTS OFF) SELECT nay_union(f) FROM parts"))
+    assert "Finalize Aggregate" in plan, plan
+    equal(db.one("SELECT nay_union(f)::bytea = (SELECT nay_agg(x, 100000, 0.01)::bytea FROM big) FROM parts"), "t")
+    db("SET max_parallel_workers_per_gather = 0")
+
+
+@test("a filter of a table is detoasted and decoded once: buffers do not grow with the rows")
+def cached(cluster, db):
+    db("CREATE TABLE one AS SELECT nay_agg(x, 1000000, 0.01) AS f FROM big")
+
+    def buffers(sql):
+        plan = [row[0] for row in db("EXPLAIN (ANALYZE, BUFFERS, COSTS OFF, TIMING OFF, SUMMARY OFF) " + sql)]
+        line = next(line for line in plan if "Buffers" in line)
+        return sum(int(word.split("=")[1]) for word in line.split() if "=" in word and word[0] in "hr")
+    for sql in ("SELECT count(*) FROM one, generate_series(1, {}) x WHERE f @> x",
+                "SELECT count(*) FROM generate_series(1, {}) x WHERE (SELECT f FROM one) @> x"):
+        few, many = buffers(sql.format(100)), buffers(sql.format(20000))
+        assert many < few + 200, (sql, few, many)
+    a, b = (db.one(f"SELECT nay_agg({i}, 10, 1e-9)", binary=True) for i in (1, 2))
+    equal(len(a), len(b))
+    equal(db("SELECT f @> 1 FROM unnest($1::nay[]) f", "{%s}" % ",".join(
+        db.one("SELECT $1::nay::text", f) for f in (a, b, a, a, b))), [("t",), ("f",), ("t",), ("t",), ("f",)])
+
+
+@test("a semi-join is cut on its other side, as EXPLAIN shows")
+def semi_join(cluster, db):
+    db("CREATE TABLE small AS SELECT x * 1000 AS id FROM generate_series(1, 100) x")
+    sql = ("SELECT count(*) FROM big WHERE nay_contains((SELECT nay_agg(id, 100, 0.001) FROM small), x) "
+           "AND x IN (SELECT id FROM small)")
+    equal(db.one(sql), db.one("SELECT count(*) FROM big WHERE x IN (SELECT id FROM small)"))
+    plan = "\n".join(row[0] for row in db("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) " + sql))
+    assert "Rows Removed by Filter: 99" in plan and "InitPlan" in plan, plan
+
+
+@test("limits: work_mem, 1 GB, statement_timeout, and a server that lives on")
+def limits(cluster, db):
+    db("SET work_mem = '64kB'")
+    for call in ("nay_agg(x)", "nay_agg(x, 100000, 0.01, 'fuse')"):
+        error = db.fails(f"SELECT {call} FROM big")
+        equal(error.state, "54000")
+        assert "work_mem" in error.hint, error
+    equal(db.one("SELECT count(nay_agg) FROM (SELECT nay_agg(x, 100000, 0.01) FROM big) s"), "1")
+    db("RESET work_mem")
+    equal(db.fails("SELECT nay_agg(x, 10000000000, 0.01) FROM big").state, "54000")
+    db("SET statement_timeout = 100")
+    equal(db.fails("SELECT nay_agg(x, 100000000, 0.01) FROM generate_series(1, 100000000) x").state, "57014")
+    db("RESET statement_timeout")
+    assert any("planned for" in notice for notice in (db("SELECT nay_agg(x, 10, 0.01) FROM big"), db.notices)[1])
+
+
+@test("10,000 failing queries leave no memory behind")
+def leaks(cluster, db):
+    def used():
+        return int(db.one("SELECT sum(used_bytes) FROM pg_backend_memory_contexts"))
+    made = bytearray(db.one("SELECT nay_agg(x, 1000, 0.01) FROM big", binary=True))
+    made[500] ^= 1
+    sqls = [("SELECT $1::bytea::nay", bytes(made)), ("SELECT nay_agg(x, 10, 2) FROM big", None),
+            ("SELECT nay_agg(1, 1000, 0.01) @> 'seven'", None), ("SELECT nay_merge(nay_agg(1, 10, 0.01), nay_agg('x'::text, 10, 0.01))", None)]
+    def round_(n):
+        for i in range(n):
+            sql, parameter = sqls[i % len(sqls)]
+            db.fails(sql, *([parameter] if parameter else []))
+    round_(200)
+    before = used()
+    round_(10000 if LONG else 2000)
+    assert used() < before + 200000, (before, used())
+
+
+@test("hostile bytes through recv, the cast and the text: errors with SQLSTATE, the server alive")
+def hostile(cluster, db):
+    good = [db.one(f"SELECT nay_agg(x, 50, 0.01, '{kind}') FROM generate_series(1, 50) x", binary=True) for kind in KINDS]
+    states, n = {}, 1000000 if LONG else 10000
+    pid = db.one("SELECT pg_backend_pid()")
+    for i, bytes_ in enumerate(mutations(32, good, n)):
+        try:
+            if i % 3 == 0:
+                db("SELECT $1::nay @> 7, nay_info($1::nay)", bytes_)
+            else:
+                db("SELECT $1::bytea::nay @> 7" if i % 3 == 1 else "SELECT encode($1::bytea, 'base64')::nay::text", bytes_)
+        except Error as error:
+            states[error.state] = states.get(error.state, 0) + 1
+    assert set(states) <= {"22P02", "22P03", "0A000", "22023", "55000", "53200"}, states
+    assert sum(states.values()) > n / 2, states
+    equal(db.one("SELECT pg_backend_pid()"), pid)
+
+
+@test("keyed filters: with the key in the file they answer, without it are an error, and do not merge with others")
+def keyed(cluster, db):
+    with tempfile.TemporaryDirectory() as folder:
+        secret = pathlib.Path(folder) / "secret"
+        secret.write_text("00112233445566778899aabbccddeeff\n")
+        secret.chmod(0o600)
+        locked = built(range(10), "-n", "10", f"--secret={secret}", "--key=int")
+        stored = built(range(10), "-n", "10", f"--secret={secret}", "--key=int", "--store-key")
+    equal(db.fails("SELECT $1::nay @> 1", locked).state, "55000")
+    equal(db.one("SELECT count(*) FROM generate_series(0, 9) x WHERE $1::nay @> x", stored), "10")
+    plain = built(range(10), "-n", "10", "--key=int")
+    for other in (locked, stored):
+        equal(db.fails("SELECT nay_merge($1::nay, $2::nay)", plain, other).state, "42804")
+
+
+@test("copies, dumps and upgrades: COPY, binary COPY, ALTER EXTENSION from 1.0")
+def carried(cluster, db):
+    with tempfile.TemporaryDirectory(dir=cluster.place.root) as folder:
+        cluster.place.own(folder)
+        for options in ("", "WITH (FORMAT binary)"):
+            db(f"COPY parts TO '{folder}/parts' {options}")
+            db("CREATE TEMP TABLE back (f nay)")
+            db(f"COPY back FROM '{folder}/parts' {options}")
+            equal(db.one("SELECT count(*) FROM back b WHERE b.f::bytea IN (SELECT f::bytea FROM parts)"), "50")
+            db("DROP TABLE back")
+    db("CREATE DATABASE upgraded")
+    other = cluster.connect("upgraded")
+    other("CREATE EXTENSION nay VERSION '1.0'")
+    equal(other.fails("SELECT nay_overlap(nay_agg(1, 10, 0.01), nay_agg(1, 10, 0.01))").state, "42883")
+    other("ALTER EXTENSION nay UPDATE")
+    equal(other.one("SELECT (nay_overlap(nay_agg(1, 10, 0.01), nay_agg(1, 10, 0.01))).jaccard"), "1")
+    other("DROP EXTENSION nay CASCADE")
+    other.close()
+
+
+def start():
+    missing = postgres.available()
+    if missing:
+        print(f"ok 1 - PostgreSQL # SKIP {missing}\n1..1")
+        return 0
+    cluster = Place().cluster("one")
+    db = cluster.connect()
+    db("CREATE EXTENSION nay")
+    return main(cluster, db)
+
+
+if __name__ == "__main__":
+    sys.exit(start())
