@@ -68,13 +68,6 @@ _Noreturn static void build_refused(const build *b, const table_row *row) {
           : " by the bytes that --key makes of it; --sort sorts the rows by them");
 }
 
-/* Finishing a failed writer returns the reason. */
-_Noreturn static void build_failed(const build *b) {
-  nay_diag diag = {.what = NULL};
-  nay_status status = nay_sst_writer_finish(b->writer, &diag);
-  table_die(b->out, status, &diag);
-}
-
 /* mini-lsm has no empty values: a row without one is a deletion. */
 static void build_write_foreign(build *b, const table_row *row) {
   nay_diag diag = {.what = NULL};
@@ -95,20 +88,21 @@ static void build_write_foreign(build *b, const table_row *row) {
 
 static void build_write(build *b, const table_row *row) {
   nay_status status;
+  nay_diag diag = {.what = NULL};
   b->nrows++;
   if (b->foreign != NULL) {
     build_write_foreign(b, row);
     return;
   }
   if (b->o->sequence == NUMBER_NOT_GIVEN) {
-    status = nay_sst_writer_add(b->writer, row->key, row->len, row->value, row->value_len);
+    status = nay_sst_writer_add(b->writer, row->key, row->len, row->value, row->value_len, &diag);
   } else {
     nay_sst_entry version = {sizeof version, .key = row->key, .len = row->len,
                              .sequence = b->o->sequence, .deleted = !row->has_value};
-    status = nay_sst_writer_add_entry(b->writer, &version, row->value, row->value_len);
+    status = nay_sst_writer_add_entry(b->writer, &version, row->value, row->value_len, &diag);
   }
   if (status == NAY_EINVAL) build_refused(b, row);
-  if (status != NAY_OK) build_failed(b);
+  if (status != NAY_OK) table_die(b->out, status, &diag);
 }
 
 static void build_rows(build *b, key_stream *s) {
@@ -137,7 +131,7 @@ static int build_report(const build *b) {
   nay_sst_info info = {.size = sizeof info};
   nay_sst_stats(table, &info);
   /* a filter of -n keys may have got more of them; any other is as large as its keys need */
-  const nay_filter *f = b->o->size.nkeys != 0 ? nay_sst_filter_of(table) : NULL;
+  const nay_filter *f = b->o->size.nkeys != 0 ? info.native : NULL;
   promise p = f != NULL ? promise_judge(f, b->o->size.fpr) : (promise){.fpr = 0};
   if (b->o->common.json) {
     json_begin("nay.sst.build/1");

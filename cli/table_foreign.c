@@ -8,8 +8,10 @@
 #include "tables.h"
 
 bool table_is_foreign(const nay_sst *table, nay_sst_foreign_info *info) {
-  *info = (nay_sst_foreign_info){.size = sizeof *info};
-  return nay_sst_foreign_describe(table, info) == NAY_OK;
+  nay_sst_info is = {.size = sizeof is};
+  if (nay_sst_stats(table, &is) != NAY_OK || is.foreign == NULL) return false;
+  *info = *is.foreign;
+  return true;
 }
 
 bool table_layout_is_nori(const char *layout) { return strncmp(layout, "nori", 4) == 0; }
@@ -22,11 +24,10 @@ table_verdict table_verify(const char *path, const nay_sst *table) {
   table_verdict v = {.verified = true};
   nay_diag diag = {.what = NULL};
   nay_status status = nay_sst_verify(table, &diag, &v.nentries, &v.ndenied);
-  if (status == NAY_ENOENT || status == NAY_OK) status = table_count(table, &diag, &v.nentries);
   if (status != NAY_OK) table_die(path, status, &diag);
   table_properties_verify(path, table);
-  nay_sst_counters counters = {.size = sizeof counters};
-  v.filter_damaged = nay_sst_count(table, &counters) == NAY_OK && counters.filter_faults != 0;
+  nay_sst_info is = {.size = sizeof is};
+  v.filter_damaged = nay_sst_stats(table, &is) == NAY_OK && is.counters.filter_faults != 0;
   return v;
 }
 

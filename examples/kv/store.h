@@ -85,6 +85,13 @@ typedef struct kv_memtable {
   uint64_t synced;     /* the log is known to be on the disk up to this offset */
 } kv_memtable;
 
+/* Memory that the entries of a memtable take. */
+static inline uint64_t kv__memtable_bytes(const kv_memtable *m) {
+  nay_sst_memtable_info is = {.size = sizeof is};
+  nay_sst_memtable_stats(m->list, &is);
+  return is.nbytes;
+}
+
 enum { KV_LOG_HEAD = 16 }; /* bytes at the start of a log; one that has no more has no record */
 
 /* kv_salvage: what a repair found in a log. */

@@ -86,6 +86,9 @@ nay_status nay__params_knobs(const nay_params *p, unsigned knobs, nay_diag *diag
        "max_nbytes is for scalable and cuckoo, which grow"},
       {p->value_bits != 0, NAY_KNOB_VALUES, "value_bits is for maps"},
       {p->check_bits != 0, NAY_KNOB_VALUES, "check_bits is for maps"},
+      {p->range_length != 0, NAY_KNOB_RANGE, "range_length is for range filters"},
+      {p->range_keys != 0, NAY_KNOB_RANGE, "range_keys is for range filters"},
+      {p->range_delimiter != 0, NAY_KNOB_RANGE, "range_delimiter is for range filters"},
   };
   for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
     if (fields[i].is_set && (knobs & fields[i].knob) == 0) {

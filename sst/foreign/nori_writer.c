@@ -59,10 +59,10 @@ static size_t nori_block_size(const nay_sst_foreign_writer *w) {
 /* Compresses w->block into w->scratch. */
 static nay_status nori_compress(nay_sst_foreign_writer *w) {
   const nay_sst_codec *codec = w->options.codec;
-  size_t bound = codec->bound(codec, w->block.len), len = bound;
+  size_t bound = codec->bound(codec->ctx, w->block.len), len = bound;
   w->scratch.len = 0;
   NAY_TRY(nay__buffer_reserve(&w->scratch, bound + 1, &w->allocator));
-  if (!codec->compress(codec, w->block.at, w->block.len, w->scratch.at, &len) || len > bound) {
+  if (!codec->compress(codec->ctx, w->block.at, w->block.len, w->scratch.at, &len) || len > bound) {
     return nay__fail(&w->trouble, NAY_EINVAL, "the codec could not compress a block", w->offset);
   }
   w->scratch.len = len;

@@ -91,10 +91,10 @@ static nay_status writer_put_block(nay_sst_writer *w, const nay_buffer *contents
 static bool writer_compress(nay_sst_writer *w, const nay_buffer *raw) {
   const nay_sst_codec *codec = w->options.codec;
   if (codec == NULL || raw->len > NAY_MAX_BLOCK) return false;
-  size_t bound = codec->bound(codec, raw->len), len = bound;
+  size_t bound = codec->bound(codec->ctx, raw->len), len = bound;
   w->compressed.len = 0;
   if (nay__buffer_reserve(&w->compressed, bound, &w->allocator) != NAY_OK) return false;
-  if (!codec->compress(codec, raw->at, raw->len, w->compressed.at, &len) || len > bound) {
+  if (!codec->compress(codec->ctx, raw->at, raw->len, w->compressed.at, &len) || len > bound) {
     return false;
   }
   w->compressed.len = len;
@@ -134,7 +134,7 @@ static nay_status writer_finish_partition(nay_sst_writer *w) {
 static nay_status writer_filter_prefix(nay_sst_writer *w, const uint8_t *key, size_t len) {
   size_t n = 0;
   const nay_sst_prefix *prefix = w->options.prefix;
-  if (prefix == NULL || !prefix->extract(prefix, key, len, &n) || n > len) return NAY_OK;
+  if (prefix == NULL || !prefix->extract(prefix->ctx, key, len, &n) || n > len) return NAY_OK;
   bool same = w->prefix_filter.n != 0 && w->last_prefix.len == n &&
               (n == 0 || memcmp(w->last_prefix.at, key, n) == 0);
   if (same) return NAY_OK;
@@ -215,33 +215,57 @@ static bool writer_ascends(const nay_sst_writer *w, const uint8_t *key, size_t l
   return *shared < n ? w->last_key.at[*shared] < key[*shared] : w->last_key.len < len;
 }
 
-nay_status nay_sst_writer_add(nay_sst_writer *w, const void *key, size_t len, const void *value,
-                              size_t value_len) {
+/* Sets *diag to the cause of w->failed. */
+static void writer_blame(const nay_sst_writer *w, nay_diag *diag) {
+  nay__fail(diag, w->failed,
+            w->failed == NAY_ENOMEM ? "no memory for a filter or a block"
+                                    : "a filter or a block could not be built",
+            w->offset);
+  if (diag != NULL && w->why.what != NULL) *diag = w->why;
+}
+
+/* Why the entry cannot be added; NULL: it can. */
+static const char *writer_refuses(const nay_sst_writer *w, const void *key, size_t len,
+                                  size_t value_len, size_t *shared) {
   nay_sst_entry ignored = {.size = sizeof ignored};
+  if (w->finished) return "the table is finished";
+  if (len >= NAY_SST_ENTRY_MAX || value_len >= NAY_SST_ENTRY_MAX)
+    return "a key or value of 1 GiB or more";
+  if (w->order.internal && nay_sst_key_split(key, len, &ignored) != NAY_OK)
+    return "the key is not an internal key";
+  if (!writer_ascends(w, key, len, shared)) return "the key is not above the one before it";
+  return NULL;
+}
+
+nay_status nay_sst_writer_add(nay_sst_writer *w, const void *key, size_t len, const void *value,
+                              size_t value_len, nay_diag *diag) {
   size_t shared;
   if (w == NULL || (key == NULL && len != 0) || (value == NULL && value_len != 0)) {
-    return NAY_EINVAL;
+    return nay__fail(diag, NAY_EINVAL, "writer, key or value is NULL", 0);
   }
   if (key == NULL) key = ""; /* prefix extractors get no NULL */
-  if (w->failed != NAY_OK) return w->failed;
-  if (w->finished || len >= NAY_SST_ENTRY_MAX || value_len >= NAY_SST_ENTRY_MAX) return NAY_EINVAL;
-  if (w->order.internal && nay_sst_key_split(key, len, &ignored) != NAY_OK) {
-    return NAY_EINVAL;
+  if (w->failed == NAY_OK) {
+    const char *refused = writer_refuses(w, key, len, value_len, &shared);
+    if (refused != NULL) return nay__fail(diag, NAY_EINVAL, refused, w->count);
+    w->failed = writer_append(w, key, len, shared, value, value_len);
   }
-  if (!writer_ascends(w, key, len, &shared)) return NAY_EINVAL;
-  w->failed = writer_append(w, key, len, shared, value, value_len);
+  if (w->failed != NAY_OK) writer_blame(w, diag);
   return w->failed;
 }
 
 nay_status nay_sst_writer_add_entry(nay_sst_writer *w, const nay_sst_entry *from, const void *value,
-                                    size_t value_len) {
+                                    size_t value_len, nay_diag *diag) {
   uint8_t trailer[NAY_KEY_TRAILER];
   nay_sst_entry full, *v = &full;
-  if (w == NULL || from == NULL) return NAY_EINVAL;
-  NAY_TRY(nay__abi_read(NAY_ABI_SST_VERSION, from, NULL, &full));
+  if (w == NULL || from == NULL) return nay__fail(diag, NAY_EINVAL, "writer or entry is NULL", 0);
+  NAY_TRY(nay__abi_read(NAY_ABI_SST_VERSION, from, diag, &full));
+  if (!w->order.internal)
+    return nay__fail(diag, NAY_EINVAL, "the keys of this table are not internal keys", 0);
   if ((v->key == NULL && v->len != 0) || v->len >= NAY_SST_ENTRY_MAX ||
-      v->sequence > NAY_SST_MAX_SEQUENCE || (v->deleted && v->merge) || !w->order.internal) {
-    return NAY_EINVAL;
+      v->sequence > NAY_SST_MAX_SEQUENCE || (v->deleted && v->merge) || v->term != 0) {
+    return nay__fail(
+        diag, NAY_EINVAL,
+        "the entry: key NULL or too long, sequence above 2^56 - 1, two types, or a term", w->count);
   }
   nay__store64le(trailer, v->sequence << 8 | (v->merge ? 2 : !v->deleted));
   w->joined_key.len = 0;
@@ -249,13 +273,16 @@ nay_status nay_sst_writer_add_entry(nay_sst_writer *w, const nay_sst_entry *from
   if (status == NAY_OK) {
     status = nay__buffer_append(&w->joined_key, trailer, sizeof trailer, &w->allocator);
   }
-  if (status != NAY_OK) return w->failed = status;
-  return nay_sst_writer_add(w, w->joined_key.at, w->joined_key.len, value, value_len);
+  if (status != NAY_OK) {
+    w->failed = status;
+    return nay__fail(diag, status, "no memory for a key", 0);
+  }
+  return nay_sst_writer_add(w, w->joined_key.at, w->joined_key.len, value, value_len, diag);
 }
 
-uint64_t nay_sst_writer_bytes(const nay_sst_writer *w) { return w->offset; }
+uint64_t nay_sst__writer_bytes(const nay_sst_writer *w) { return w->offset; }
 
-uint64_t nay_sst_writer_count(const nay_sst_writer *w) { return w->count; }
+uint64_t nay_sst__writer_count(const nay_sst_writer *w) { return w->count; }
 
 /* ---- finishing ---- */
 
@@ -366,11 +393,7 @@ nay_status nay_sst_writer_finish(nay_sst_writer *w, nay_diag *diag) {
   }
   w->finished = true;
   if (w->failed == NAY_OK) return NAY_OK;
-  nay__fail(diag, w->failed,
-            w->failed == NAY_ENOMEM ? "no memory for a filter or a block"
-                                    : "a filter or a block could not be built",
-            w->offset);
-  if (diag != NULL && w->why.what != NULL) *diag = w->why;
+  writer_blame(w, diag);
   return w->failed;
 }
 

@@ -9,6 +9,7 @@
 #include "golden/foreign_tables.h"
 #include "nay_sst_compact.h"
 #include "nay_sst_iter.h"
+#include "support/sst_calls.h"
 #include "support/temp.h"
 
 static const char *vectors = TEST_GOLDEN;
@@ -20,7 +21,7 @@ static nay_sst *open_table(const char *path, const char *name) {
   nay_sst_read_options how = foreign_options(0);
   nay_sst *sst;
   nay_diag diag = {.what = NULL};
-  nay_status status = nay_sst_open_as(path, name, &how, NULL, &diag, &sst);
+  nay_status status = open_layout(path, name, &how, NULL, &diag, &sst);
   if (status != NAY_OK) fail_msg("%s: %s", path, diag.what);
   return sst;
 }
@@ -50,14 +51,15 @@ static void write_again(const foreign_table *t, const nay_sst_foreign_options *o
   nay_sst_foreign_writer *w;
   nay_diag diag = {.what = NULL};
   assert_ok(nay_sst_foreign_writer_new(out, o, NULL, &diag, &w));
-  assert_ok(nay_sst_iter_new(from, &it));
+  assert_ok(nay_sst_iter_new(from, NULL, &it));
   for (nay_status status = nay_sst_iter_first(it); status == NAY_OK;
        status = nay_sst_iter_next(it)) {
     size_t len, value_len;
     const void *key = nay_sst_iter_key(it, &len), *value = nay_sst_iter_value(it, &value_len);
     nay_sst_entry v = {.size = sizeof v};
-    assert_ok(nay_sst_key_split(key, len, &v));
-    status = nay_sst_foreign_writer_add(w, &v, nay_sst_iter_term(it), value, value_len, &diag);
+    (void)key, (void)len;
+    assert_ok(nay_sst_iter_entry(it, &v));
+    status = nay_sst_foreign_writer_add(w, &v, v.term, value, value_len, &diag);
     if (status != NAY_OK) fail_msg("%s: %s", t->file, diag.what);
   }
   assert_ok(nay_sst_foreign_writer_finish(w, &diag));
@@ -70,8 +72,8 @@ static void write_again(const foreign_table *t, const nay_sst_foreign_options *o
 static void assert_same_entries(const foreign_table *t) {
   nay_sst *a = open_table(t->path, t->name), *b = open_table(out, t->name);
   nay_sst_iter *i, *j;
-  assert_ok(nay_sst_iter_new(a, &i));
-  assert_ok(nay_sst_iter_new(b, &j));
+  assert_ok(nay_sst_iter_new(a, NULL, &i));
+  assert_ok(nay_sst_iter_new(b, NULL, &j));
   nay_status x = nay_sst_iter_first(i), y = nay_sst_iter_first(j);
   for (; x == NAY_OK; x = nay_sst_iter_next(i), y = nay_sst_iter_next(j)) {
     size_t n, m;
@@ -83,7 +85,10 @@ static void assert_same_entries(const foreign_table *t) {
     q = nay_sst_iter_value(j, &m);
     assert_int_equal(n, m);
     if (n != 0) assert_memory_equal(p, q, n);
-    assert_int_equal(nay_sst_iter_term(i), nay_sst_iter_term(j));
+    nay_sst_entry e = {.size = sizeof e}, f = {.size = sizeof f};
+    assert_ok(nay_sst_iter_entry(i, &e));
+    assert_ok(nay_sst_iter_entry(j, &f));
+    assert_int_equal(e.term, f.term);
   }
   assert_status(y, NAY_EEND);
   nay_sst_iter_free(i);
@@ -168,17 +173,42 @@ static void entries_that_do_not_fit(void **state) {
   (void)state;
 #define V sizeof(nay_sst_entry)
   static const refused cases[] = {
-      {"nori-sst", {V, "b", 1, 0, 0, 0}, {V, "a", 1, 0, 0, 0}, "1", "2", "not above"},
-      {"nori-sst", {V, "b", 1, 5, 0, 0}, {V, "b", 1, 4, 0, 0}, "1", "2", "not above"},
-      {"nori-sst", {V, "b", 1, 0, 0, 0}, {V, "c", 1, 0, 1, 0}, "1", "2", "deletion with a value"},
-      {"nori-sst", {V, "b", 1, 0, 0, 0}, {V, "c", 1, UINT64_C(1) << 56, 0, 0}, "1", "2", "2^56"},
-      {"nori-sst", {V, "b", 1, 0, 0, 0}, {V, "c", 1, 0, 0, 1}, "1", "2", "merge operand"},
-      {"mini-lsm-sst", {V, "b", 1, 0, 0, 0}, {V, "b", 1, 0, 0, 0}, "1", "2", "not above"},
-      {"mini-lsm-sst", {V, "b", 1, 0, 0, 0}, {V, "c", 1, 7, 0, 0}, "1", "2", "no versions"},
-      {"mini-lsm-sst", {V, "b", 1, 0, 0, 0}, {V, "c", 1, 0, 0, 0}, "1", "", "empty value"},
-      {"mini-lsm-sst-week1", {V, "b", 1, 0, 0, 0}, {V, "", 0, 0, 0, 0}, "1", "2", "not above"},
-      {"mini-lsm-sst-week3", {V, "b", 1, 5, 0, 0}, {V, "b", 1, 5, 0, 0}, "1", "2", "not above"},
-      {"mini-lsm-sst-week3", {V, "b", 1, 5, 0, 0}, {V, "b", 1, 6, 0, 0}, "1", "2", "not above"},
+      {"nori-sst", {V, "b", 1, 0, 0, 0, 0}, {V, "a", 1, 0, 0, 0, 0}, "1", "2", "not above"},
+      {"nori-sst", {V, "b", 1, 5, 0, 0, 0}, {V, "b", 1, 4, 0, 0, 0}, "1", "2", "not above"},
+      {"nori-sst",
+       {V, "b", 1, 0, 0, 0, 0},
+       {V, "c", 1, 0, 1, 0, 0},
+       "1",
+       "2",
+       "deletion with a value"},
+      {"nori-sst",
+       {V, "b", 1, 0, 0, 0, 0},
+       {V, "c", 1, UINT64_C(1) << 56, 0, 0, 0},
+       "1",
+       "2",
+       "2^56"},
+      {"nori-sst", {V, "b", 1, 0, 0, 0, 0}, {V, "c", 1, 0, 0, 1, 0}, "1", "2", "merge operand"},
+      {"mini-lsm-sst", {V, "b", 1, 0, 0, 0, 0}, {V, "b", 1, 0, 0, 0, 0}, "1", "2", "not above"},
+      {"mini-lsm-sst", {V, "b", 1, 0, 0, 0, 0}, {V, "c", 1, 7, 0, 0, 0}, "1", "2", "no versions"},
+      {"mini-lsm-sst", {V, "b", 1, 0, 0, 0, 0}, {V, "c", 1, 0, 0, 0, 0}, "1", "", "empty value"},
+      {"mini-lsm-sst-week1",
+       {V, "b", 1, 0, 0, 0, 0},
+       {V, "", 0, 0, 0, 0, 0},
+       "1",
+       "2",
+       "not above"},
+      {"mini-lsm-sst-week3",
+       {V, "b", 1, 5, 0, 0, 0},
+       {V, "b", 1, 5, 0, 0, 0},
+       "1",
+       "2",
+       "not above"},
+      {"mini-lsm-sst-week3",
+       {V, "b", 1, 5, 0, 0, 0},
+       {V, "b", 1, 6, 0, 0, 0},
+       "1",
+       "2",
+       "not above"},
   };
 #undef V
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

@@ -150,7 +150,7 @@ static bool raw_text(py_source *s, size_t i, const uint8_t **text, size_t *len) 
     uint64_t from = raw_offset(r, i), to = raw_offset(r, i + 1);
     uint64_t most = r->offset_bytes == 8 ? INT64_MAX : INT32_MAX;
     if (from > to || to > most) return raw_fault(s, NAY_EINVAL, "an offset descends");
-    *text = r->data + from;
+    *text = r->data != NULL ? r->data + from : (const uint8_t *)""; /* all texts may be empty */
     *len = (size_t)(to - from);
     return true;
   }
