@@ -10,9 +10,8 @@ typedef struct memory_file {
   size_t len;
 } memory_file;
 
-static nay_status memory_read(const nay_sst_file *self, uint64_t at, void *dst, size_t len,
-                              nay_diag *diag) {
-  const memory_file *m = self->ctx;
+static nay_status memory_read(void *ctx, uint64_t at, void *dst, size_t len, nay_diag *diag) {
+  const memory_file *m = ctx;
   (void)diag;
   if (at > m->len || len > m->len - at) abort(); /* a reader asks for what is there */
   if (len != 0) memcpy(dst, m->at + at, len);
