@@ -54,6 +54,12 @@ uint64_t nay__blocked_blocks(uint64_t n, double fpr, uint32_t k);
 uint64_t nay__bloom_size(uint64_t n, double fpr, uint32_t k);
 uint64_t nay__blocked_size(uint64_t n, double fpr, uint32_t k);
 
+/*
+ * nay__halves_size: the fewest blocks of a level of two halves, of 256 or 512 bits a block, that
+ * keep the FPR of both together when each holds n keys; *k is the number of probes. 0: none can.
+ */
+uint64_t nay__halves_size(uint32_t block_bits, uint64_t n, double fpr, uint32_t *k);
+
 /* nay__grid_up, nay__grid_down: such a size at or above, at or below a number of units. */
 uint64_t nay__grid_up(double units);
 uint64_t nay__grid_down(uint64_t units);

@@ -283,7 +283,7 @@ static const golden specials[] = {
      .nmembers = 300,
      .deed = JOINED},
     {"scalable-finished.nay",
-     {.kind = NAY_SCALABLE, .nkeys = 50, .fpr = 0.001, .max_nbytes = 65536, CALLER},
+     {.kind = NAY_SCALABLE, .nkeys = 50, .fpr = 0.0001, .max_nbytes = 65536, CALLER},
      .nmembers = 200,
      .deed = FOLDED},
 
