@@ -30,7 +30,7 @@ typedef struct check_options {
 
 /* A column of a Parquet file: a filter for each row group, NULL where there is none. */
 typedef struct check_parquet {
-  nay_parquet *file;
+  nay_sst_parquet *file;
   uint64_t column, ngroups;
   nay_filter **filters;
 } check_parquet;
@@ -65,10 +65,11 @@ static bool check_parquet_key(const check *c, const check_parquet *p, const key_
     bool maybe = true;
     uint8_t key[16];
     size_t len;
-    nay_status status =
-        p->filters[g] != NULL
-            ? nay_parquet_probe(p->file, p->column, p->filters[g], text, b->lens[i], &diag, &maybe)
-            : nay_parquet_key(p->file, p->column, text, b->lens[i], &diag, key, sizeof key, &len);
+    nay_status status = p->filters[g] != NULL
+                            ? nay_sst_parquet_probe(p->file, p->column, p->filters[g], text,
+                                                    b->lens[i], &diag, &maybe)
+                            : nay_sst_parquet_key(p->file, p->column, text, b->lens[i], &diag, key,
+                                                  sizeof key, &len);
     if (status != NAY_OK && status != NAY_EBUFFER) {
       die(EXIT_TROUBLE, "'%s' is no value of %s: %s",
           escape_text(b->keys[i], b->lens[i], shown, sizeof shown), c->o->in,
@@ -221,10 +222,10 @@ static const char *check_states(const check *c, size_t f) {
 static void check_open_parquet(check *c, check_options *o, size_t f) {
   const char *path = c->names[f];
   check_parquet *p = &c->parquets[f];
-  nay_parquet_info info = {.size = sizeof info};
+  nay_sst_parquet_info info = {.size = sizeof info};
   p->file = parquetfile_open(path);
   p->column = parquetfile_column(p->file, path, o->in);
-  nay_parquet_stats(p->file, &info);
+  nay_sst_parquet_stats(p->file, &info);
   bool one = o->row_group != UINT64_MAX;
   if (one && o->row_group >= info.nrow_groups) {
     die(EXIT_TROUBLE, "%s has %s: no number %llu, they count from 0", path,
@@ -236,8 +237,8 @@ static void check_open_parquet(check *c, check_options *o, size_t f) {
   for (uint64_t g = 0; g < p->ngroups; g++) {
     nay_diag diag = {.what = NULL};
     char why[DIAG_TEXT];
-    nay_status status = nay_parquet_filter_read(p->file, one ? o->row_group : g, p->column, NULL,
-                                                &diag, &p->filters[g]);
+    nay_status status = nay_sst_parquet_filter_read(p->file, one ? o->row_group : g, p->column,
+                                                    NULL, &diag, &p->filters[g]);
     if (status != NAY_OK) p->filters[g] = NULL;
     nlacking += status == NAY_ENOENT || status == NAY_ENOTSUP;
     if (status != NAY_OK && status != NAY_ENOENT && status != NAY_ENOTSUP) {
@@ -374,7 +375,7 @@ static int check_run(options *common) {
     if (c.parquets == NULL) continue;
     for (uint64_t g = 0; g < c.parquets[f].ngroups; g++) nay_filter_free(c.parquets[f].filters[g]);
     free(c.parquets[f].filters);
-    nay_parquet_free(c.parquets[f].file);
+    nay_sst_parquet_free(c.parquets[f].file);
   }
   free(c.parquets);
   return status;
