@@ -7,6 +7,8 @@ DESTDIR ?=
 .PHONY: all deps demo test test-quick test-long fuzz bench bench-quick bench-keep bench-sst bench-kv bench-web bench-billion \
         install uninstall install-sqlite install-postgres install-duckdb amalgamation wasm playground site pictures format lint abi-check abi-dump coverage clean help
 
+.PHONY: dist static deb
+
 # deps, demo and the tests install what is missing; the others name it and stop. NAY_BOOTSTRAP=no: neither.
 TIER ?= build
 
@@ -94,6 +96,17 @@ install-postgres: ## install the extension for PostgreSQL where PG_CONFIG says; 
 	@mkdir -p build/release/postgres
 	@$(MAKE) -C build/release/postgres -f ../../../plugins/postgres/Makefile PG_CONFIG="$(PG_CONFIG)" \
 	  DESTDIR="$(DESTDIR)" all install
+
+dist: ## the release of HEAD: dist/nay-VERSION.tar.gz, its SHA-256 and its SBOM; the same bytes everywhere
+	@scripts/dist
+
+static: ## one nay without dynamic dependencies: build/static/cli/nay
+	@scripts/bootstrap check
+	@scripts/static
+
+deb: ## Debian packages of HEAD: dist/deb; needs debhelper and what the plug-ins need (TIER=long)
+	@scripts/bootstrap check long
+	@scripts/deb
 
 uninstall: ## remove what the last install wrote below the same $(DESTDIR)$(PREFIX)
 	@scripts/uninstall build/release "$(PREFIX)" "$(DESTDIR)"
