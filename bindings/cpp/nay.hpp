@@ -237,7 +237,11 @@ enum class key_type {
   uuid = NAY_KEY_UUID,
   numeric = NAY_KEY_NUMERIC,
   hex = NAY_KEY_HEX,
-  b64 = NAY_KEY_B64
+  b64 = NAY_KEY_B64,
+  ordered_int = NAY_KEY_ORDERED_INT,
+  ordered_float = NAY_KEY_ORDERED_FLOAT,
+  ordered_date = NAY_KEY_ORDERED_DATE,
+  ordered_timestamp = NAY_KEY_ORDERED_TIMESTAMP
 };
 
 /* try_parse_key: the key of a text of this type, "2024-02-29" or "-7". */
