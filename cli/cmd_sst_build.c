@@ -13,7 +13,7 @@ typedef struct build {
   const sst_options *o;
   const char *out;
   nay_sst_writer *writer;
-  nay_sst_foreign_writer *foreign; /* with --format, instead */
+  bool foreign;                    /* a table of another engine: --format */
   const nay_sst_comparator *order; /* of the keys; NULL: bytewise */
   bool whole_rows;                 /* the value is the row, not what follows the key in it */
   uint64_t nrows, noverwritten;
@@ -78,7 +78,7 @@ static void build_write_foreign(build *b, const table_row *row) {
                            .sequence = given ? b->o->sequence : 0,
                            .deleted = deletes && !row->has_value};
   nay_status status =
-      nay_sst_foreign_writer_add(b->foreign, &version, 0, row->value, row->value_len, &diag);
+      nay_sst_writer_add_entry(b->writer, &version, row->value, row->value_len, &diag);
   if (status == NAY_EINVAL) {
     die(EXIT_TROUBLE, "row %llu, key '%s': %s", (unsigned long long)b->nrows,
         build_key_text(b, row, key), diag.what);
@@ -90,7 +90,7 @@ static void build_write(build *b, const table_row *row) {
   nay_status status;
   nay_diag diag = {.what = NULL};
   b->nrows++;
-  if (b->foreign != NULL) {
+  if (b->foreign) {
     build_write_foreign(b, row);
     return;
   }
@@ -166,7 +166,8 @@ static void build_open(build *b, table_plan *plan) {
   if (o->table_format != NULL) {
     options_refuse(&o->common, "nkeys", "sst build --format");
     describe_not(described_key(&o->keys), o->table_format);
-    b->foreign = table_foreign_writer(o, b->out);
+    b->foreign = true;
+    b->writer = table_foreign_writer(o, b->out);
     return;
   }
   table_plan_make(o, plan);
@@ -191,12 +192,10 @@ int sst_build(sst_options *o) {
   outfile_lock(b.out);
   signals_defer(true);
   nay_diag diag = {.what = NULL};
-  nay_status status = b.foreign != NULL ? nay_sst_foreign_writer_finish(b.foreign, &diag)
-                                        : nay_sst_writer_finish(b.writer, &diag);
+  nay_status status = nay_sst_writer_finish(b.writer, &diag);
   outfile_unlock();
   signals_defer(false);
   if (status != NAY_OK) table_die(b.out, status, &diag);
   nay_sst_writer_free(b.writer);
-  nay_sst_foreign_writer_free(b.foreign);
   return build_report(&b);
 }

@@ -85,10 +85,10 @@ static void scan_print(scan *s, const char *path, const nay_sst_entry *v, const 
 }
 
 static void scan_entry(scan *s, const char *path, const nay_sst_iter *it) {
-  size_t len, value_len;
-  const void *key = nay_sst_iter_key(it, &len), *value = nay_sst_iter_value(it, &value_len);
-  nay_sst_entry v = {sizeof v, .key = key, .len = len};
-  if (s->internal && nay_sst_key_split(key, len, &v) != NAY_OK) {
+  size_t value_len;
+  const void *value = nay_sst_iter_value(it, &value_len);
+  nay_sst_entry v = {.size = sizeof v};
+  if (nay_sst_iter_entry(it, &v) != NAY_OK) {
     die(EXIT_DAMAGED, "%s: a key is not an internal key", path);
   }
   if (s->internal && v.sequence > s->o->snapshot) return;

@@ -10,7 +10,7 @@
 #include "nay_sst_lookup.h"
 
 #define NAY_ABI_SST_VERSION NAY_ABI(nay_sst_entry, term)
-#define NAY_ABI_SST_WRITE NAY_ABI(nay_sst_write_options, key)
+#define NAY_ABI_SST_WRITE NAY_ABI(nay_sst_write_options, quotient)
 #define NAY_ABI_SST_READ NAY_ABI(nay_sst_read_options, layout)
 #define NAY_ABI_SST_CACHE NAY_ABI(nay_sst_cache_info, filter)
 #define NAY_ABI_SST_TABLES NAY_ABI(nay_sst_pool_options, open_ctx)
@@ -28,7 +28,6 @@
 #define NAY_ABI_MEMTABLE_INFO NAY_ABI(nay_sst_memtable_info, nbytes)
 #define NAY_ABI_LOOKUP_LEVEL NAY_ABI(nay_sst_lookup_level, disjoint)
 #define NAY_ABI_LOOKUP_EDIT NAY_ABI(nay_sst_lookup_edit, nadded)
-#define NAY_ABI_SST_FOREIGN_OPTIONS NAY_ABI(nay_sst_foreign_options, codec)
 #define NAY_ABI_CODEC NAY_ABI(nay_sst_codec, ctx)
 #define NAY_ABI_PREFIX NAY_ABI(nay_sst_prefix, ctx)
 #define NAY_ABI_MERGE NAY_ABI(nay_sst_scan_options, merge_ctx)

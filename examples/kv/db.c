@@ -96,6 +96,12 @@ void kv_describe(kv *db, kv_stats *stats) {
   }
   stats->counters.size = sizeof stats->counters;
   nay_sst_lookup_stats(l->lookup, &stats->counters);
+  nay_sst_pool_info open = {.size = sizeof open};
+  nay_sst_cache_info memory = {.size = sizeof memory};
+  nay_sst_pool_stats(db->pool, &open);
+  nay_sst_cache_stats(db->cache, &memory);
+  stats->open = open.open;
+  stats->held = memory.data.held + memory.filter.held;
   pthread_mutex_unlock(&db->writer);
 }
 

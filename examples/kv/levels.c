@@ -52,8 +52,8 @@ nay_status kv__table_open(const kv *db, kv_table *t, kv_error *error) {
   kv_file at = kv__file_numbered(db, t->number, "ldb");
   nay_sst_info info = {.size = sizeof info};
   nay_sst_properties has = {.size = sizeof has};
-  nay_sst_read_options how = {sizeof how, .keys = NAY_SST_KEYS_INTERNAL};
-  nay_status status = nay_sst_open(at.path, &how, NULL, &at.diag, &t->sst);
+  t->pool = db->pool;
+  nay_status status = nay_sst_pool_acquire(t->pool, at.path, &at.diag, &t->sst);
   if (status != NAY_OK) return kv__blame(error, status, &at);
   nay_sst_stats(t->sst, &info);
   if (info.properties != NULL) has = *info.properties;
@@ -68,7 +68,7 @@ nay_status kv__table_open(const kv *db, kv_table *t, kv_error *error) {
 
 void kv__table_unref(kv_table *t) {
   if (atomic_fetch_sub(&t->refs, 1) > 1) return;
-  nay_sst_free(t->sst);
+  nay_sst_pool_release(t->pool, t->sst);
   free(t);
 }
 

@@ -274,6 +274,8 @@ typedef struct nay_sst_write_options {
                       NULL: text; of a compaction: what the tables state. One that states none, as
                       those of LevelDB, then counts as text: give key if it is not. LevelDB ignores
                       it */
+  const char *layout; /* of another engine: nay_sst_layout_at, and below. NULL: LevelDB's */
+  bool quotient;      /* of nori alone: a quotient filter in each block (version 2) */
 } nay_sst_write_options;
 
 typedef struct nay_sst_writer nay_sst_writer;
@@ -525,6 +527,16 @@ NAY_API nay_status nay_sst_stats(const nay_sst *sst, nay_sst_info *info);
  * else 0). nori's tables have a magic number, and nay_sst_open takes them as they are; mini-lsm's
  * have none and are read when they are named.
  *
+ * WRITING. With `layout` a writer makes a table whose bytes are the engine's own for the same
+ * entries; "mini-lsm-sst" is that of week 2. Options: block_bytes and no_sync; of nori also
+ * restart_interval, codec, quotient, and of params bits_per_key, a whole number, and nkeys, for
+ * which its Bloom filter is planned; mini-lsm always has 10 bits per key. Any other option is
+ * NAY_EINVAL. Entries: keys ascend; in mini-lsm's week 3 a key may come again with a lower sequence
+ * number, its timestamp. NAY_EINVAL, and nothing has changed: out of order; a sequence number or a
+ * term where the layout has none; an empty key, an empty value that is no deletion, or more than
+ * 65,535 bytes in mini-lsm; a deletion with a value. mini-lsm has no table without entries: finish
+ * is NAY_EINVAL.
+ *
  * CODECS. nori compresses with raw LZ4 blocks and zstd frames, neither with its size: give a
  * nay_sst_codec of id 4 for the first and 2 for the second, whose uncompressed_size finds the size.
  *
@@ -553,59 +565,6 @@ NAY_API const char *nay_sst_caveat(const nay_sst *sst, size_t i);
  */
 NAY_API nay_status nay_sst_verify(const nay_sst *sst, nay_diag *diag, uint64_t *nentries,
                                   uint64_t *ndenied);
-
-/*
- * nay_sst_foreign_options: how a foreign table is made; all zero but size and name is what its
- * engine does by default. The bytes are then the engine's own for the same entries.
- */
-typedef struct nay_sst_foreign_options {
-  size_t size;
-  const char
-      *name; /* as `layout` of nay_sst_read_options takes it; "mini-lsm-sst" is that of week 2 */
-  uint32_t block_bytes;      /* 0: 4096 */
-  uint32_t restart_interval; /* nori; 0: 16 */
-  bool quotient;             /* nori: a quotient filter in each block (version 2) */
-  uint32_t bits_per_key;     /* nori's Bloom filter; 0: 10. mini-lsm always has 10 */
-  uint64_t nkeys;            /* nori's Bloom filter is planned for these; 0: those that are added */
-  const nay_sst_codec *codec; /* nori: NULL, or one of id 4 (LZ4) or 2 (zstd) */
-} nay_sst_foreign_options;
-
-typedef struct nay_sst_foreign_writer nay_sst_foreign_writer;
-
-/*
- * nay_sst_foreign_writer_new: a table that will replace the file at path when it is finished.
- * NAY_EINVAL: diag says which option.
- */
-NAY_API nay_status nay_sst_foreign_writer_new(const char *path,
-                                              const nay_sst_foreign_options *options,
-                                              const nay_allocator *allocator, nay_diag *diag,
-                                              nay_sst_foreign_writer **writer);
-
-/* nay_sst_foreign_writer_new_target: the same into a sink, as nay_sst_writer_new_target. */
-NAY_API nay_status nay_sst_foreign_writer_new_target(const nay_sst_target *sink,
-                                                     const nay_sst_foreign_options *options,
-                                                     const nay_allocator *allocator, nay_diag *diag,
-                                                     nay_sst_foreign_writer **writer);
-
-/*
- * nay_sst_foreign_writer_add: entries in order: keys ascend; in mini-lsm's week 3 a key may come
- * again with a lower sequence number, its timestamp. term is nori's, else 0. NAY_EINVAL: out of
- * order; a sequence number where the layout has none; an empty key, an empty value that is no
- * deletion, or more than 65,535 bytes in mini-lsm; a deletion with a value. Nothing has changed
- * then, and diag says why. Any other error is final.
- */
-NAY_API nay_status nay_sst_foreign_writer_add(nay_sst_foreign_writer *writer,
-                                              const nay_sst_entry *version, uint64_t term,
-                                              const void *value, size_t value_len, nay_diag *diag);
-
-/*
- * nay_sst_foreign_writer_finish: writes index, filter and footer, syncs, and puts the table at its
- * path. NAY_EINVAL: mini-lsm has no table without entries. Then the writer can only be freed.
- */
-NAY_API nay_status nay_sst_foreign_writer_finish(nay_sst_foreign_writer *writer, nay_diag *diag);
-
-/* nay_sst_foreign_writer_free: without a finish before it, it is as if there had been no writer. */
-NAY_API void nay_sst_foreign_writer_free(nay_sst_foreign_writer *writer);
 
 #ifdef __cplusplus
 }

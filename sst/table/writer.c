@@ -19,6 +19,7 @@
 #include "block/filter_block.h"
 #include "block/metaindex.h"
 #include "block/properties.h"
+#include "foreign/engine_writer.h"
 #include "io/table_file.h"
 #include "nay_sst.h"
 #include "struct_sizes.h"
@@ -28,6 +29,7 @@
 
 struct nay_sst_writer {
   nay_allocator allocator;
+  nay_foreign_writer *foreign; /* of a table of another engine; then nothing else is in use */
   nay_sst_write_options options;
   nay_params params; /* parameters of native filters */
   nay_order order;
@@ -243,6 +245,10 @@ nay_status nay_sst_writer_add(nay_sst_writer *w, const void *key, size_t len, co
   if (w == NULL || (key == NULL && len != 0) || (value == NULL && value_len != 0)) {
     return nay__fail(diag, NAY_EINVAL, "writer, key or value is NULL", 0);
   }
+  if (w->foreign != NULL) {
+    nay_sst_entry entry = {.size = sizeof entry, .key = key, .len = len};
+    return nay_sst__foreign_writer_add(w->foreign, &entry, value, value_len, diag);
+  }
   if (key == NULL) key = ""; /* prefix extractors get no NULL */
   if (w->failed == NAY_OK) {
     const char *refused = writer_refuses(w, key, len, value_len, &shared);
@@ -259,6 +265,7 @@ nay_status nay_sst_writer_add_entry(nay_sst_writer *w, const nay_sst_entry *from
   nay_sst_entry full, *v = &full;
   if (w == NULL || from == NULL) return nay__fail(diag, NAY_EINVAL, "writer or entry is NULL", 0);
   NAY_TRY(nay__abi_read(NAY_ABI_SST_VERSION, from, diag, &full));
+  if (w->foreign != NULL) return nay_sst__foreign_writer_add(w->foreign, v, value, value_len, diag);
   if (!w->order.internal)
     return nay__fail(diag, NAY_EINVAL, "the keys of this table are not internal keys", 0);
   if ((v->key == NULL && v->len != 0) || v->len >= NAY_SST_ENTRY_MAX ||
@@ -384,6 +391,7 @@ nay_status nay_sst_writer_finish(nay_sst_writer *w, nay_diag *diag) {
   if (w == NULL || w->finished) {
     return nay__fail(diag, NAY_EINVAL, "writer is NULL or already finished", 0);
   }
+  if (w->foreign != NULL) return nay_sst__foreign_writer_finish(w->foreign, diag);
   if (w->failed == NAY_OK) w->failed = writer_put_end(w);
   if (w->failed == NAY_OK) w->failed = writer_flush_file(w);
   if (w->failed == NAY_OK && !w->options.no_sync) w->failed = nay_sst__io_sync(&w->sink, &w->why);
@@ -430,12 +438,64 @@ static nay_status writer_init(nay_sst_writer *w, const char *path, const nay_sst
   return NAY_OK;
 }
 
+/* The options of a table of another engine; any that it does not have is an error. */
+static nay_status writer_foreign_options(const nay_sst_write_options *o, nay_diag *diag,
+                                         nay_foreign_options *f) {
+  nay_params p = {.size = sizeof p};
+  if (o->params != NULL) NAY_TRY(nay__abi_read(NAY_ABI_PARAMS, o->params, diag, &p));
+  nay_params plain = {.size = sizeof plain, .bits_per_key = p.bits_per_key, .nkeys = p.nkeys};
+  bool whole = p.bits_per_key >= 0 && p.bits_per_key <= UINT32_MAX &&
+               p.bits_per_key == (double)(uint32_t)p.bits_per_key;
+  p.size = sizeof p;
+  if (!whole || memcmp(&p, &plain, sizeof p) != 0) {
+    return nay__fail(diag, NAY_EINVAL, "params of another engine's table: bits_per_key and nkeys",
+                     0);
+  }
+  if (o->keys != NAY_SST_KEYS_AUTO || o->filter != NAY_SST_NO_FILTER || o->policy != NULL ||
+      o->partition_keys != 0 || o->prefix != NULL || o->comparator != NULL || o->properties ||
+      o->key != NULL) {
+    return nay__fail(diag, NAY_EINVAL, "an option that only LevelDB's layout has", 0);
+  }
+  *f = (nay_foreign_options){.name = o->layout,
+                             .block_bytes = o->block_bytes,
+                             .restart_interval = o->restart_interval,
+                             .quotient = o->quotient,
+                             .no_sync = o->no_sync,
+                             .bits_per_key = (uint32_t)p.bits_per_key,
+                             .nkeys = p.nkeys,
+                             .codec = o->codec};
+  if (o->codec != NULL) NAY_TRY(nay__abi_check_input(NAY_ABI_CODEC, o->codec, diag));
+  return NAY_OK;
+}
+
+static nay_status writer_new_foreign(const char *path, const nay_sst_target *sink,
+                                     const nay_sst_write_options *o, const nay_allocator *allocator,
+                                     nay_diag *diag, nay_sst_writer **writer) {
+  nay_foreign_options f;
+  nay_allocator a;
+  NAY_TRY(writer_foreign_options(o, diag, &f));
+  NAY_TRY(nay__allocator_read(allocator, diag, &a));
+  nay_sst_writer *w = nay__alloc(&a, sizeof *w);
+  if (w == NULL) return nay__fail(diag, NAY_ENOMEM, "no memory for a writer", 0);
+  *w = (nay_sst_writer){.allocator = a};
+  nay_status status = nay_sst__foreign_writer_new(path, sink, &f, &a, diag, &w->foreign);
+  if (status != NAY_OK) {
+    nay__free(&a, w, sizeof *w);
+    return status;
+  }
+  *writer = w;
+  return NAY_OK;
+}
+
 static nay_status writer_new(const char *path, const nay_sst_target *sink,
                              const nay_sst_write_options *options, const nay_allocator *allocator,
                              nay_diag *diag, nay_sst_writer **writer) {
-  nay_sst_write_options o;
+  nay_sst_write_options o = {.size = sizeof o};
   nay_params params;
   nay_table_key key_text;
+  if (options != NULL) NAY_TRY(nay__abi_read(NAY_ABI_SST_WRITE, options, diag, &o));
+  if (o.layout != NULL) return writer_new_foreign(path, sink, &o, allocator, diag, writer);
+  if (o.quotient) return nay__fail(diag, NAY_EINVAL, "quotient is for nori's layout alone", 0);
   NAY_TRY(nay_sst__write_options_read(options, diag, &o, &params, key_text));
   nay_allocator a;
   NAY_TRY(nay__allocator_read(allocator, diag, &a));
@@ -481,6 +541,7 @@ nay_status nay_sst_writer_new_target(const nay_sst_target *sink,
 void nay_sst_writer_free(nay_sst_writer *w) {
   if (w == NULL) return;
   nay_allocator a = w->allocator;
+  nay_sst__foreign_writer_free(w->foreign);
   nay_block_builder *builders[] = {&w->data, &w->index, &w->partition_index, &w->metaindex,
                                    &w->properties};
   for (size_t i = 0; i < sizeof builders / sizeof *builders; i++) {

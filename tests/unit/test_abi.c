@@ -447,17 +447,6 @@ static nay_status in_lsm(const void *o, nay_diag *diag) {
   if (status == NAY_OK) nay_sst_plan_free(plan);
   return status;
 }
-static void fill_foreign(void *o) {
-  nay_sst_foreign_options f = {sizeof f, .name = "nori-sst"};
-  memcpy(o, &f, sizeof f);
-}
-static nay_status in_foreign(const void *o, nay_diag *diag) {
-  char path[TEMP_MAX];
-  nay_sst_foreign_writer *w;
-  nay_status status = nay_sst_foreign_writer_new(temp_path(path, "abi-f.sst"), o, NULL, diag, &w);
-  if (status == NAY_OK) nay_sst_foreign_writer_free(w);
-  return status;
-}
 static nay_status in_table_filters(const void *o, nay_diag *diag) {
   size_t len;
   uint8_t *bytes = sample_read(table_path, &len);
@@ -506,7 +495,6 @@ static const input inputs[] = {
     INPUT(nay_params, fill_map, in_map_build),
     INPUT(nay_params, fill_map, in_map_builder),
     INPUT(nay_sst_plan_params, fill_lsm, in_lsm),
-    INPUT(nay_sst_foreign_options, fill_foreign, in_foreign),
 };
 
 /* ---- in and out: a value ---- */

@@ -3,6 +3,7 @@
  * like, what NAY_ENOENT and NAY_EEND mean, which calls say why.
  */
 #include "nay_sst_cache.h"
+#include "nay_sst_compact.h"
 #include "nay_sst_filters.h"
 #include "nay_sst_iter.h"
 #include "nay_sst_lookup.h"
@@ -265,6 +266,17 @@ static void layouts_are_options(void **unused) {
   assert_status(nay_sst_filters_open("", 0, &of, NULL, NULL, &f), NAY_EINVAL);
   how.layout = of.layout = "nori-sst"; /* the file is LevelDB's */
   assert_status(nay_sst_open(path, &how, NULL, &diag, &t), NAY_EFORMAT);
+  /* compactions and memtables write LevelDB's layout alone */
+  char out[TEMP_MAX];
+  temp_path(out, "no.sst");
+  nay_sst_write_options write = {.size = sizeof write, .layout = "nori-sst"};
+  nay_sst_compact_options compact = {.size = sizeof compact, .write = &write};
+  const nay_sst *one = t = three_entries(path);
+  assert_status(nay_sst_compact(&one, 1, out, &compact, NULL, &diag, NULL), NAY_EINVAL);
+  nay_sst_memtable *m = memtable_of();
+  assert_status(nay_sst_memtable_write(m, out, &write, &diag), NAY_EINVAL);
+  nay_sst_memtable_free(m);
+  nay_sst_free(t);
 }
 
 int main(void) {

@@ -432,16 +432,16 @@ static void open_refuses_nonsense(void **state) {
 static void foreign_tables_over_own_files(void **state) {
   (void)state;
   char path[TEMP_MAX], key[32];
-  nay_sst_foreign_options how = {.size = sizeof how, .name = "nori-sst"};
-  nay_sst_foreign_writer *w;
+  nay_sst_write_options how = {.size = sizeof how, .layout = "nori-sst"};
+  nay_sst_writer *w;
   temp_path(path, "io-foreign.sst");
-  assert_ok(nay_sst_foreign_writer_new(path, &how, NULL, NULL, &w));
+  assert_ok(nay_sst_writer_new(path, &how, NULL, NULL, &w));
   for (unsigned i = 0; i < 100; i++) {
     nay_sst_entry v = {.size = sizeof v, .key = key, .len = number_key(i, key), .sequence = 1};
-    assert_ok(nay_sst_foreign_writer_add(w, &v, 0, "value", 5, NULL));
+    assert_ok(nay_sst_writer_add_entry(w, &v, "value", 5, NULL));
   }
-  assert_ok(nay_sst_foreign_writer_finish(w, NULL));
-  nay_sst_foreign_writer_free(w);
+  assert_ok(nay_sst_writer_finish(w, NULL));
+  nay_sst_writer_free(w);
   own_file f = {.fail_at = -1};
   uint8_t *bytes = sample_read(path, &f.len);
   f.bytes = bytes;

@@ -24,12 +24,14 @@ static bool batch_reserve(py_batch *batch, size_t more) {
 
 /* Each bit as a byte. */
 static void batch_spread(const uint64_t *bitmap, size_t n, uint8_t *bytes) {
+  const uint16_t one = 1;
+  bool little = *(const uint8_t *)&one == 1;
   size_t i = 0;
-  for (; i + 8 <= n; i += 8) {
+  for (; little && i + 8 <= n; i += 8) {
     uint64_t eight = bitmap[i / 64] >> (i % 64) & 0xff;
     eight = eight * 0x0101010101010101u & 0x8040201008040201u;
     eight = (eight + 0x7f7f7f7f7f7f7f7fu) >> 7 & 0x0101010101010101u;
-    for (unsigned j = 0; j < 8; j++) bytes[i + j] = (uint8_t)(eight >> 8 * j);
+    memcpy(bytes + i, &eight, 8);
   }
   for (; i < n; i++) bytes[i] = nay_bitmap_get(bitmap, i);
 }
