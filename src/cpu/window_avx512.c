@@ -40,8 +40,8 @@ WINDOW_TARGET NAY_INLINE uint64_t window_avx512_find(const nay_bits *b, uint64_t
     h *= NAY_G32_POW_8;
     found = _mm512_and_si512(found, window_avx512_eight(low, high, h, all, k - 8));
   }
-  __m256i four = _mm256_and_si256(_mm512_castsi512_si256(found),
-                                  _mm512_extracti64x4_epi64(found, 1));
+  __m256i four =
+      _mm256_and_si256(_mm512_castsi512_si256(found), _mm512_extracti64x4_epi64(found, 1));
   __m128i two = _mm_and_si128(_mm256_castsi256_si128(four), _mm256_extracti128_si256(four, 1));
   uint64_t one = (uint64_t)_mm_cvtsi128_si64(two) & (uint64_t)_mm_extract_epi64(two, 1);
   return one & (((uint64_t)1 << all) - 1);
