@@ -133,8 +133,10 @@ static const option_row keys_rows[] = {
      .help = "keys are fields of each line, separated by TEXT (\\t: a tab), without quoting",
      .part = KEYS_FRAMING},
     {"column", 'k', "NAME|LIST", TEXT_AT(keys_options, column),
-     .help = "the column (default 1): a name in the header, or a number from 1; with -F fields "
-             "such as 2, 2,5 or 3-4, joined by TEXT in this order; with --jsonl a field",
+     .help =
+         "the column (default 1): a name in the header, or a number from 1; of lines a "
+         "list of fields such as 2, 2,5 or 3-4, joined in this order: those between -F's TEXT, or "
+         "without -F between runs of blanks, as in awk; with --jsonl a field",
      .part = KEYS_FRAMING},
     {"header", 0, NULL, FLAG_AT(keys_options, header),
      .help = "the first record is a header, also when -k is a number", .part = KEYS_FRAMING},

@@ -256,6 +256,7 @@ enum class kind {
   xor_ = NAY_XOR,
   fuse = NAY_FUSE,
   ribbon = NAY_RIBBON,
+  range = NAY_RANGE, /* nay_range.h asks ranges, of c() */
   map = NAY_MAP,
   automatic_static = NAY_AUTO_STATIC
 };

@@ -84,6 +84,7 @@ const (
 	Xor        Kind = C.NAY_XOR
 	Fuse       Kind = C.NAY_FUSE
 	Ribbon     Kind = C.NAY_RIBBON
+	Range      Kind = C.NAY_RANGE // ranges can be asked from C only
 	Map        Kind = C.NAY_MAP
 	AutoStatic Kind = C.NAY_AUTO_STATIC // of NewPlan alone
 )
