@@ -4,11 +4,13 @@
  * Each batch of keys becomes a bitmap of answers; what is then counted or printed are bits. Several
  * filters share the hashes when their hash function and seed agree, else each hashes the keys.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "described.h"
 #include "filterfile.h"
 #include "hashers.h"
+#include "nay_range.h"
 #include "select.h"
 #include "tablefile.h"
 
@@ -21,6 +23,7 @@ typedef struct check_options {
   select_options select;
   bool invert, annotate;
   bool any, all, which; /* the operands are filters */
+  bool ranges;          /* records are the two ends of ranges */
 } check_options;
 
 typedef struct check {
@@ -31,6 +34,7 @@ typedef struct check {
   size_t nfilters;
   bool *shares_hash; /* with the first */
   selection selection;
+  nay_key_description how; /* --ranges: what their second ends are read by */
 } check;
 
 /* ---- probing ---- */
@@ -42,9 +46,46 @@ static void check_table(const nay_sst_filters *t, const key_batch *b, uint64_t *
   }
 }
 
+/* The second end of range i of a batch, as a key in memory to be freed. */
+static uint8_t *check_range_end(const check *c, const key_batch *b, size_t i, size_t *len) {
+  nay_diag diag = {.what = NULL};
+  const char *text = (const char *)b->values[i];
+  size_t cap = 2 * b->value_lens[i] + 8;
+  uint8_t *key = must_alloc(cap);
+  nay_status status = nay_key_convert(&c->how, text, b->value_lens[i], &diag, key, cap, len);
+  if (status != NAY_OK) {
+    die(EXIT_TROUBLE, "the end of a range, '%.*s': %s", (int)b->value_lens[i], text, diag.what);
+  }
+  return key;
+}
+
+static void check_ranges(const check *c, const key_batch *b, uint64_t *bitmap) {
+  for (size_t w = 0; w < (b->n + 63) / 64; w++) bitmap[w] = 0;
+  for (size_t i = 0; i < b->n; i++) {
+    size_t len, end_len;
+    bool maybe = true;
+    uint8_t *end = check_range_end(c, b, i, &end_len);
+    nay_status status =
+        nay_filter_may_contain_range(c->filters[0], b->keys[i], b->lens[i], end, end_len, &maybe);
+    free(end);
+    if (status == NAY_EINVAL) {
+      const uint8_t *record = batch_record(b, i, &len);
+      while (len != 0 && (record[len - 1] == '\n' || record[len - 1] == '\r')) len--;
+      die(EXIT_TROUBLE, "'%.*s': the first end of a range is above the second", (int)len,
+          (const char *)record);
+    }
+    if (status != NAY_OK) die(exit_of(status), "%s: %s", c->names[0], nay_status_text(status));
+    bitmap[i / 64] |= (uint64_t)maybe << i % 64;
+  }
+}
+
 static void check_probe(const check *c, size_t f, const key_batch *b, uint64_t *bitmap) {
   if (c->filters[f] == NULL) {
     check_table(c->tables[f].table, b, bitmap);
+    return;
+  }
+  if (c->o->ranges) {
+    check_ranges(c, b, bitmap);
     return;
   }
   nay_status status =
@@ -176,7 +217,9 @@ static void check_open(check *c, check_options *o) {
       c->tables[f] = tablefile_open(c->names[f], c->o->filter.table_format);
     if (!c->tables[f].is_table)
       c->filters[f] = filterfile_open(&c->o->common, &c->o->filter, c->names[f]);
-    c->shares_hash[f] = filters_hash_alike(c->filters[0], c->filters[f]);
+    /* a range filter is asked with keys: a hash has no place in their order */
+    bool by_keys = c->filters[f] != NULL && nay_filter_kind(c->filters[f]) == NAY_RANGE;
+    c->shares_hash[f] = !by_keys && filters_hash_alike(c->filters[0], c->filters[f]);
     described_by(&o->keys, c->names[f], check_states(c, f));
   }
 }
@@ -211,7 +254,30 @@ static void check_count(const check *c) {
   json_end();
 }
 
+/* --ranges: of a range filter, and with both ends in a record. */
+static void check_range_options(check *c, check_options *o) {
+  if (c->filters[0] == NULL || nay_filter_kind(c->filters[0]) != NAY_RANGE) {
+    die(EXIT_TROUBLE, "%s: --ranges is for range filters (nay build -t range --range-length COUNT)",
+        c->names[0]);
+  }
+  bool framed = o->keys.csv || o->keys.tsv || o->keys.jsonl || o->keys.separator != NULL;
+  if (!framed) o->keys.separator = "\t";
+  o->keys.values = true;
+  const char *states = nay_filter_key(c->filters[0]);
+  c->how = (nay_key_description){.size = sizeof c->how};
+  nay_diag diag = {.what = NULL};
+  nay_status status = nay_key_description_parse(states, &diag, &c->how);
+  if (status != NAY_OK) die(EXIT_TROUBLE, "%s: %s: %s", c->names[0], states, diag.what);
+}
+
 static void check_options_agree(const check_options *o, bool many) {
+  if (o->ranges && many)
+    die(EXIT_TROUBLE,
+        "--ranges takes one filter: it excludes --any, --all and "
+        "--which");
+  if (o->ranges && o->keys.args.n > 0) {
+    die(EXIT_TROUBLE, "--ranges reads both ends from a file: it excludes -e");
+  }
   if (o->any + o->all + o->which > 1)
     die(EXIT_TROUBLE, "--any, --all and --which are mutually exclusive");
   if (o->which && (o->invert || o->annotate || o->select.count)) {
@@ -269,6 +335,7 @@ static int check_run(options *common) {
   size_t npaths;
   const char *const *paths = check_key_files(o, c.nfilters, &npaths);
   check_open(&c, o);
+  if (o->ranges) check_range_options(&c, o);
   int reading = check_keys(&c, paths, npaths);
   int status = exit_worse(check_promises(&c), reading);
   for (size_t f = 0; f < c.nfilters; f++) {
@@ -291,6 +358,9 @@ static const option_row check_rows[] = {
      .help = "all operands are filters: select keys that every one may contain"},
     {"which", 0, NULL, FLAG_AT(check_options, which),
      .help = "all operands are filters: print each key with the filters that may contain it"},
+    {"ranges", 0, NULL, FLAG_AT(check_options, ranges),
+     .help = "records are the two ends of a range, separated by a tab: select those in which a "
+             "range filter may have a key"},
     {0},
 };
 static const option_use check_uses[] = {

@@ -9,6 +9,7 @@
 #include "options.h"
 
 static const char *const option_on_bad[] = {"fail", "report", "skip", "pass", "line", NULL};
+static const char *const option_range_keys[] = {"default", "be8", "be4", "decimal", NULL};
 static const char *const option_when[] = {"auto", "always", "never", NULL};
 
 /* ---- the filter to make ---- */
@@ -36,6 +37,15 @@ static const option_row size_rows[] = {
     {"max-keys", 0, "COUNT", COUNT_AT(size_options, max_keys),
      .help = "cuckoo: the filter may grow from -n keys to COUNT (default: it stays at -n)",
      .part = SIZE_MAX_KEYS},
+    {"range-length", 0, "COUNT", COUNT_AT(size_options, range_length),
+     .help = "range: how many numbers the longest range has for which -p is planned",
+     .part = SIZE_RANGE},
+    {"range-keys", 0, "FORM", CHOICE_AT(size_options, range_keys),
+     .help = "range: how keys of bytes end in a number: decimal digits (default for text), or 8 or "
+             "4 bytes, big-endian:",
+     .choices = option_range_keys, .part = SIZE_RANGE},
+    {"range-delimiter", 0, "C", TEXT_AT(size_options, range_delimiter),
+     .help = "range: the character in which the part before the number ends", .part = SIZE_RANGE},
     {"seed", 0, "N|random", TEXT_AT(size_options, seed), .help = "seed of the hash (default 0)",
      .part = SIZE_SEED},
     {0},
@@ -66,12 +76,18 @@ nay_params size_params(const size_options *size, const nay_format *format, doubl
                   .nbits = size->nbits,
                   .k = size->probes > UINT32_MAX ? UINT32_MAX : (uint32_t)size->probes,
                   .fold = size->fold,
+                  .range_length = size->range_length,
                   .seed = size_seed(size->seed)};
   int sizes =
       (size->fpr != 0) + (size->bits_per_key != 0) + (size->nbytes != 0) + (size->nbits != 0);
   if (sizes > 1)
     die(EXIT_TROUBLE, "-p, -b, -M and --nbits are mutually exclusive: give one of them");
   if (sizes == 0) p.fpr = default_fpr;
+  if (size->range_keys != 0) p.range_keys = size->range_keys - 1;
+  if (size->range_delimiter != NULL) {
+    if (strlen(size->range_delimiter) != 1) die(EXIT_TROUBLE, "--range-delimiter: one character");
+    p.range_delimiter = (uint8_t)size->range_delimiter[0];
+  }
   bool own = format == NULL && p.kind == NAY_AUTO;
   if (size->nbits != 0 && own) p.kind = NAY_BLOOM; /* m, n and k are its numbers */
   return p;
