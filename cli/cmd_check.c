@@ -11,6 +11,8 @@
 #include "filterfile.h"
 #include "hashers.h"
 #include "nay_range.h"
+#include "numbers.h"
+#include "parquetfile.h"
 #include "select.h"
 #include "tablefile.h"
 
@@ -23,8 +25,17 @@ typedef struct check_options {
   select_options select;
   bool invert, annotate;
   bool any, all, which; /* the operands are filters */
+  const char *in;       /* a column: they are Parquet files */
+  uint64_t row_group;   /* UINT64_MAX: all */
   bool ranges;          /* records are the two ends of ranges */
 } check_options;
+
+/* A column of a Parquet file: a filter for each row group, NULL where there is none. */
+typedef struct check_parquet {
+  nay_sst_parquet *file;
+  uint64_t column, ngroups;
+  nay_filter **filters;
+} check_parquet;
 
 typedef struct check {
   const check_options *o;
@@ -32,7 +43,8 @@ typedef struct check {
   nay_filter **filters; /* NULL: it is the table */
   table_file *tables;
   size_t nfilters;
-  bool *shares_hash; /* with the first */
+  bool *shares_hash;       /* with the first */
+  check_parquet *parquets; /* --in: instead of filters and tables; else NULL */
   selection selection;
   nay_key_description how; /* --ranges: what their second ends are read by */
 } check;
@@ -43,6 +55,39 @@ static void check_table(const nay_sst_filters *t, const key_batch *b, uint64_t *
   for (size_t w = 0; w < (b->n + 63) / 64; w++) bitmap[w] = 0;
   for (size_t i = 0; i < b->n; i++) {
     bitmap[i / 64] |= (uint64_t)nay_sst_filters_may_contain(t, b->keys[i], b->lens[i]) << i % 64;
+  }
+}
+
+/* A key may be in the file when it may be in one of the row groups; keys are texts of its type. */
+static bool check_parquet_key(const check *c, const check_parquet *p, const key_batch *b,
+                              size_t i) {
+  const char *text = (const char *)b->keys[i];
+  for (uint64_t g = 0; g < p->ngroups; g++) {
+    nay_diag diag = {.what = NULL};
+    char why[DIAG_TEXT], shown[80];
+    bool maybe = true;
+    uint8_t key[16];
+    size_t len;
+    nay_status status = p->filters[g] != NULL
+                            ? nay_sst_parquet_probe(p->file, p->column, p->filters[g], text,
+                                                    b->lens[i], &diag, &maybe)
+                            : nay_sst_parquet_key(p->file, p->column, text, b->lens[i], &diag, key,
+                                                  sizeof key, &len);
+    if (status != NAY_OK && status != NAY_EBUFFER) {
+      die(EXIT_TROUBLE, "'%s' is no value of %s: %s",
+          escape_text(b->keys[i], b->lens[i], shown, sizeof shown), c->o->in,
+          diag_text(status, &diag, why));
+    }
+    if (maybe) return true;
+  }
+  return false;
+}
+
+static void check_parquet_keys(const check *c, const check_parquet *p, const key_batch *b,
+                               uint64_t *bitmap) {
+  for (size_t w = 0; w < (b->n + 63) / 64; w++) bitmap[w] = 0;
+  for (size_t i = 0; i < b->n; i++) {
+    bitmap[i / 64] |= (uint64_t)check_parquet_key(c, p, b, i) << i % 64;
   }
 }
 
@@ -80,6 +125,10 @@ static void check_ranges(const check *c, const key_batch *b, uint64_t *bitmap) {
 }
 
 static void check_probe(const check *c, size_t f, const key_batch *b, uint64_t *bitmap) {
+  if (c->parquets != NULL) {
+    check_parquet_keys(c, &c->parquets[f], b, bitmap);
+    return;
+  }
   if (c->filters[f] == NULL) {
     check_table(c->tables[f].table, b, bitmap);
     return;
@@ -209,10 +258,57 @@ static const char *check_states(const check *c, size_t f) {
   return info.key;
 }
 
+/* The filters of the column, of all row groups or of one. */
+static void check_open_parquet(check *c, check_options *o, size_t f) {
+  const char *path = c->names[f];
+  check_parquet *p = &c->parquets[f];
+  nay_sst_parquet_info info = {.size = sizeof info};
+  p->file = parquetfile_open(path);
+  p->column = parquetfile_column(p->file, path, o->in);
+  nay_sst_parquet_stats(p->file, &info);
+  bool one = o->row_group != UINT64_MAX;
+  if (one && o->row_group >= info.nrow_groups) {
+    die(EXIT_TROUBLE, "%s has %s: no number %llu, they count from 0", path,
+        COUNTED(info.nrow_groups, "row group"), (unsigned long long)o->row_group);
+  }
+  p->ngroups = one ? 1 : info.nrow_groups;
+  p->filters = must_alloc((p->ngroups + 1) * sizeof *p->filters);
+  uint64_t nlacking = 0;
+  for (uint64_t g = 0; g < p->ngroups; g++) {
+    nay_diag diag = {.what = NULL};
+    char why[DIAG_TEXT];
+    nay_status status = nay_sst_parquet_filter_read(p->file, one ? o->row_group : g, p->column,
+                                                    NULL, &diag, &p->filters[g]);
+    if (status != NAY_OK) p->filters[g] = NULL;
+    nlacking += status == NAY_ENOENT || status == NAY_ENOTSUP;
+    if (status != NAY_OK && status != NAY_ENOENT && status != NAY_ENOTSUP) {
+      die(exit_of(status), "%s: %s", path, diag_text(status, &diag, why));
+    }
+  }
+  if (nlacking != 0) {
+    message_error("warning: %s: %llu of %s no filter of %s that can be read: every answer is maybe",
+                  path, (unsigned long long)nlacking,
+                  p->ngroups == 1 ? "1 row group has" : "its row groups have", o->in);
+  }
+}
+
 static void check_open(check *c, check_options *o) {
+  if (o->in != NULL) {
+    if (o->keys.type_given || o->filter.format != NULL || o->filter.table_format != NULL) {
+      die(EXIT_TROUBLE, "--in reads keys in the type of the column: omit --key and --format");
+    }
+    c->parquets = must_alloc(c->nfilters * sizeof *c->parquets);
+  } else if (o->row_group != UINT64_MAX) {
+    die(EXIT_TROUBLE, "--row-group is for a Parquet file: give the column, --in NAME");
+  }
   for (size_t f = 0; f < c->nfilters; f++) {
     c->tables[f] = (table_file){.is_table = false};
     c->filters[f] = NULL;
+    c->shares_hash[f] = false;
+    if (o->in != NULL) {
+      check_open_parquet(c, o, f);
+      continue;
+    }
     if (c->o->filter.format == NULL)
       c->tables[f] = tablefile_open(c->names[f], c->o->filter.table_format);
     if (!c->tables[f].is_table)
@@ -331,6 +427,7 @@ static int check_run(options *common) {
              .tables = tables,
              .nfilters = many ? (size_t)o->common.noperands : 1,
              .shares_hash = shares_hash,
+             .parquets = NULL,
              .selection = selection_begin(&o->common, &o->select, &o->keys)};
   size_t npaths;
   const char *const *paths = check_key_files(o, c.nfilters, &npaths);
@@ -341,7 +438,12 @@ static int check_run(options *common) {
   for (size_t f = 0; f < c.nfilters; f++) {
     nay_filter_free(filters[f]);
     tablefile_close(&tables[f]);
+    if (c.parquets == NULL) continue;
+    for (uint64_t g = 0; g < c.parquets[f].ngroups; g++) nay_filter_free(c.parquets[f].filters[g]);
+    free(c.parquets[f].filters);
+    nay_sst_parquet_free(c.parquets[f].file);
   }
+  free(c.parquets);
   return status;
 }
 
@@ -358,6 +460,10 @@ static const option_row check_rows[] = {
      .help = "all operands are filters: select keys that every one may contain"},
     {"which", 0, NULL, FLAG_AT(check_options, which),
      .help = "all operands are filters: print each key with the filters that may contain it"},
+    {"in", 0, "COLUMN", TEXT_AT(check_options, in),
+     .help = "FILTER is a Parquet file: probe the filters of this column"},
+    {"row-group", 0, "N", NUMBER_AT(check_options, row_group),
+     .help = "with --in, those of one row group, counted from 0", .preset = UINT64_MAX},
     {"ranges", 0, NULL, FLAG_AT(check_options, ranges),
      .help = "records are the two ends of a range, separated by a tab: select those in which a "
              "range filter may have a key"},
@@ -413,6 +519,9 @@ const command command_check = {
         "--format=mini-lsm-sst: the filters in it answer, each "
         "for its own range of keys, and no data block is read, except where nori keeps the filter "
         "inside it.\n"
+        "\n"
+        "With --in it is a Parquet file: keys are read in the type of the column, and a key is "
+        "selected when a row group may hold it. nay prune asks many files for few values.\n"
         "\n"
         "Exit status: 0 when a key was selected; 1 when none was; 2 for trouble, also when one of "
         "several key files cannot be read; 3 when the filter or a compressed key file is corrupt, "

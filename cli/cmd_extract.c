@@ -9,6 +9,7 @@
 #include "filterfile.h"
 #include "numbers.h"
 #include "outfile.h"
+#include "parquetfile.h"
 #include "tablefile.h"
 
 typedef struct extract_options {
@@ -142,13 +143,19 @@ static void extract_write(const table_file *file, const nay_sst_filters_info *in
 static int extract_run(options *common) {
   extract_options *o = (extract_options *)common;
   const char *path = o->common.operands[0];
+  if (o->table_format == NULL && parquetfile_is(path)) {
+    bool writes = !o->list && o->output.path != NULL;
+    return parquetfile_extract(&o->common, path, writes ? &o->output : NULL);
+  }
   table_file file = tablefile_open(path, o->table_format);
   if (!file.is_table && access(path, R_OK) != 0) {
     die(EXIT_TROUBLE, "cannot open %s: %s", path, strerror(errno));
   }
   if (!file.is_table)
     die(EXIT_DAMAGED,
-        "%s is not a table of LevelDB, RocksDB or nori; --format names one of mini-lsm", path);
+        "%s is no Parquet file and no table of LevelDB, RocksDB or nori; --format names one of "
+        "mini-lsm",
+        path);
   nay_sst_filters_info info = {.size = sizeof info};
   nay_sst_filters_stats(file.table, &info);
   if (o->list || o->output.path == NULL) {
@@ -184,7 +191,7 @@ const command command_extract = {
     .name = "extract",
     .run = extract_run,
     .size = sizeof(extract_options),
-    .summary = "extract the filters of a table of LevelDB, RocksDB, nori or mini-lsm",
+    .summary = "extract the filters of a table or of a Parquet file",
     .operands = "TABLE [-o FILE|DIRECTORY/]",
     .min_operands = 1,
     .max_operands = 1,
@@ -204,6 +211,10 @@ const command command_extract = {
         "length in the table, its layout, and for a partition an upper bound of its keys. --json "
         "writes an object for each instead, and with -o one that says how many were written. "
         "Every block is checked against its checksum.\n"
+        "\n"
+        "Of a Parquet file a line has the row group, the column, offset, length (0: only the "
+        "filter "
+        "says) and layout, and -o DIRECTORY/ writes ROWGROUP.COLUMN.sbbf.\n"
         "\n"
         "Exit status: 0 when there is a filter, 1 when there is none, 2 for trouble, 3 when the "
         "table or one of its filters is corrupt.",

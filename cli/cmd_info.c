@@ -6,6 +6,7 @@
 #include "described.h"
 #include "filterfile.h"
 #include "numbers.h"
+#include "parquetfile.h"
 #include "prom.h"
 #include "tablefile.h"
 
@@ -265,6 +266,10 @@ static int info_filter(const info_options *o, prom_samples *to) {
 
 static int info_file(const info_options *o, prom_samples *to) {
   table_file table = {.is_table = false};
+  bool unnamed = o->filter.format == NULL && o->filter.table_format == NULL;
+  if (unnamed && !o->prom && parquetfile_is(to->file)) {
+    return parquetfile_info(to->file, o->common.json);
+  }
   if (o->filter.format == NULL) table = tablefile_try(to->file, o->filter.table_format);
   if (!table.is_table) return info_filter(o, to);
   int status = info_table(o, to, &table);
@@ -320,6 +325,8 @@ const command command_info = {
         "For a table of LevelDB, RocksDB or nori (.ldb, .sst), or one of mini-lsm with "
         "--format=mini-lsm-sst, it describes the filters inside: layout, "
         "policy, bits per key, entries, expected FPR, prefixes.\n"
+        "\n"
+        "For a Parquet file it describes the columns and their split-block filters.\n"
         "\n"
         "How many of its planned keys a filter holds is its utilisation; a filter that holds so "
         "many "

@@ -24,6 +24,7 @@
   X(sst)                \
   X(map)                \
   X(extract)            \
+  X(prune)              \
   X(bench)              \
   X(plot)               \
   X(complete)           \

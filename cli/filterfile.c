@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <nay_explain.h>
+#include <nay_sst_parquet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,6 +66,12 @@ static void filter_unrecognised(filter_file *file, const char *path, const file_
     snprintf(file->why, sizeof file->why,
              "a table, not a filter: nay extract extracts its filters");
     tablefile_close(&table);
+    return;
+  }
+  if (nay_sst_parquet_recognise(b->at, b->len)) {
+    snprintf(file->why, sizeof file->why,
+             "a Parquet file, not a filter: nay prune and nay check --in probe its filters, nay "
+             "extract extracts them");
     return;
   }
   if (guess != NULL) {

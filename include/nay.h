@@ -157,6 +157,7 @@ typedef enum nay_kind {
   NAY_FUSE = 8,         /* static: fastest probe for big lists */
   NAY_RIBBON = 9,       /* static: fewest bits */
   NAY_RANGE = 10,       /* static: is a key between a and b, see nay_range.h */
+  NAY_SBBF = 11,        /* split blocks of 256 bits: Parquet's filter */
   NAY_MAP = 12,         /* static: a value for each key, see nay_map.h */
   NAY_AUTO_STATIC = 256 /* nay_params_plan alone: let it choose among the static families */
 } nay_kind;

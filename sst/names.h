@@ -45,10 +45,18 @@
 #define nay__replacement_free nay_sst__replacement_free
 #define nay__replacement_new nay_sst__replacement_new
 #define nay__replacement_write nay_sst__replacement_write
+#define nay__sbbf_header nay_sst__sbbf_header
 #define nay__sort_split_u64 nay_sst__sort_split_u64
 #define nay__sort_u64 nay_sst__sort_u64
 #define nay__take nay_sst__take
 #define nay__tally nay_sst__tally
+#define nay__thrift_binary nay_sst__thrift_binary
+#define nay__thrift_element nay_sst__thrift_element
+#define nay__thrift_int nay_sst__thrift_int
+#define nay__thrift_list nay_sst__thrift_list
+#define nay__thrift_next nay_sst__thrift_next
+#define nay__thrift_skip nay_sst__thrift_skip
+#define nay__thrift_struct nay_sst__thrift_struct
 #define nay__unique_last_u64 nay_sst__unique_last_u64
 #define nay__unique_u64 nay_sst__unique_u64
 

@@ -2,7 +2,7 @@
 """Fails when a source file includes something of an equal or higher rank, or libc where it must not.
 
     src/  libnay      base 0 | os 1 | key hash cpu math 2 | family redis 3 | *.c 4 | build 5 | format 6 | policy 7
-    sst/  libnaysst   *.h 0 | io cache plan 1 | block 2 | foreign 3 | table 4 | filters tree 5
+    sst/  libnaysst   *.h 0 | io cache plan 1 | block lake 2 | foreign 3 | table 4 | filters tree 5
 
 A folder includes its own files and those of lower ranks. sst/ takes the public headers, base/ and os/ of libnay, and
 nothing else of src/. cli, plugins, examples, bench, web: only the public headers, but for the files of INSIDERS and
@@ -15,7 +15,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RANKS = {"src": {"base": 0, "os": 1, "key": 2, "hash": 2, "cpu": 2, "math": 2, "family": 3, "redis": 3, "": 4, "build": 5,
                  "format": 6, "policy": 7},
-         "sst": {"": 0, "io": 1, "cache": 1, "plan": 1, "block": 2, "foreign": 3, "table": 4, "filters": 5, "tree": 5}}
+         "sst": {"": 0, "io": 1, "cache": 1, "plan": 1, "block": 2, "lake": 2, "foreign": 3, "table": 4, "filters": 5, "tree": 5}}
 SHARED = {"base", "os"}  # compiled into both libraries: sst/names.h
 # base/ takes what C11 has on every machine, no header of an operating system: those are for os/ alone
 ISO_C = {"assert.h", "limits.h", "stdbool.h", "stddef.h", "stdint.h", "stdlib.h", "string.h"}

@@ -50,7 +50,8 @@
   X(spark, spark_v2)           \
   X(spark, spark_sql_v1)       \
   X(spark, spark_sql_v2)       \
-  X(dcso, dcso)
+  X(dcso, dcso)                \
+  X(sbbf, sbbf)
 /* clang-format on */
 
 struct nay_format {

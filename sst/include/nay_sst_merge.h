@@ -44,9 +44,9 @@ typedef struct nay_sst_operands {
 
 /*
  * nay_sst_merge_operator: combines them into *len bytes at out; if that is above cap, it is called
- * again with more. It must be associative: how many operands a compaction has combined must not
- * change what a reader sees. false: they cannot be combined, and the call ends with NAY_ECORRUPT.
- * Calls may come from many threads at once.
+ * again with a larger cap. It must be associative: how many operands a compaction has combined must
+ * not change what a reader sees. false: they cannot be combined, and the call ends with
+ * NAY_ECORRUPT. Calls may come from many threads at once.
  */
 typedef bool (*nay_sst_merge_operator)(void *ctx, const nay_sst_operands *operands, void *out,
                                        size_t cap, size_t *len);

@@ -87,9 +87,7 @@ async function checkTables() {
 }
 
 report(await checkTables(), 'tables and maps that state the type of their keys');
-// a range filter also needs the length of ranges, and numbers as keys: golden.mjs and tests/cli/range.bats have it
-const kinds = nay.kinds.filter((kind) => kind !== 'range');
-for (const kind of kinds) report(checkTyped(kind), `${kind}: files that state the type of their keys`);
-for (const kind of kinds) report(check(kind), `${kind}: files of nay(1) and of JavaScript`);
+for (const kind of nay.kinds) report(checkTyped(kind), `${kind}: files that state the type of their keys`);
+for (const kind of nay.kinds) report(check(kind), `${kind}: files of nay(1) and of JavaScript`);
 rmSync(directory, { recursive: true });
 finish();

@@ -12,7 +12,7 @@ export type KeyType =
   | 'ordered-int' | 'ordered-float' | 'ordered-date' | 'ordered-timestamp' | (string & {});
 
 export type Kind =
-  | 'bloom' | 'blocked' | 'counting' | 'scalable' | 'window' | 'cuckoo' | 'xor' | 'fuse' | 'ribbon' | 'range';
+  | 'bloom' | 'blocked' | 'counting' | 'scalable' | 'window' | 'cuckoo' | 'xor' | 'fuse' | 'ribbon';
 export type Hash = 'xxh3' | 'siphash13' | 'caller';
 
 /**
@@ -47,11 +47,6 @@ export interface Params {
   window?: number | bigint;
   maxNkeys?: number | bigint;
   maxNbytes?: number | bigint;
-  /** range: how many numbers the longest range has for which the FPR is planned. */
-  rangeLength?: number | bigint;
-  /** range: how keys end in numbers, nay_range_keys of nay_range.h; and the byte that prefixes end in. */
-  rangeKeys?: number | bigint;
-  rangeDelimiter?: number | bigint;
   concurrent?: boolean;
   storeKey?: boolean;
   unique?: boolean;
@@ -99,11 +94,6 @@ export interface Stats {
   nstuck: number;
   nrefused: number;
   clock: number;
-  /** range filters, else 0: nay_stats of nay.h */
-  rangeLength: number;
-  rangeBlock: number;
-  rangeExact: number;
-  rangeShift: number;
   /** a block, or the whole array, has no clear bit: nkeysEstimated and utilisation are lower bounds */
   saturated: boolean;
 }

@@ -5,8 +5,8 @@ import { MAP, word } from './struct.js';
 
 const TRAITS = { add: 1, remove: 2, merge: 4, intersect: 8, fold: 16, count: 32, grow: 64, expire: 128 };
 
-/** An object of the library without the fields that only a map has. */
-function notOfMaps({ valueBits, checkBits, ...rest }) {
+/** An object of the library without the fields that only a map or a range filter has. */
+function notOfMaps({ valueBits, checkBits, rangeLength, rangeKeys, rangeDelimiter, rangeBlock, rangeExact, rangeShift, ...rest }) {
   return rest;
 }
 
@@ -179,7 +179,7 @@ function makeFilter(m, structs, keys) {
   const instead = (kind, call, trait) => {
     if (kind === 'auto') return `${call}: filters in another system's layout cannot`;
     if (trait === 'add') return `${call}: ${article(kind)} filter takes no adds: Filter.build makes it of all keys at once`;
-    const others = [...structs.names.kinds.keys()].filter((name) => !/^(auto|map)/.test(name)
+    const others = [...structs.names.kinds.keys()].filter((name) => !/^(auto|map|range)/.test(name)
       && traitsOf(x.nay_kind_traits(structs.names.kindNumber(name)))[trait]);
     return `${call}: ${article(kind)} filter cannot; ${listed(others)} can`;
   };

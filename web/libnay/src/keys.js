@@ -216,8 +216,8 @@ function convert(m, type, text) {
 
 /** nay.key: typed values as key bytes, the same as in every other program (doc/keys.md). */
 function typedKeys(memory) {
-  const ORDERED = ['ordered-int', 'ordered-float', 'ordered-date', 'ordered-timestamp'];
-  const TYPES = ['text', 'int', 'float', 'bool', 'date', 'timestamp', 'uuid', 'numeric', 'hex', 'b64', ...ORDERED];
+  const TYPES = ['text', 'int', 'float', 'bool', 'date', 'timestamp', 'uuid', 'numeric', 'hex', 'b64',
+    'ordered-int', 'ordered-float', 'ordered-date', 'ordered-timestamp'];
   const eight = (set) => {
     const view = new DataView(new ArrayBuffer(8));
     set(view);

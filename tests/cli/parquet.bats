@@ -1,0 +1,93 @@
+#!/usr/bin/env bats
+# Filters inside Parquet files: prune, check --in, info, extract. The files are DuckDB's.
+load common
+
+PARQUET=$BATS_TEST_DIRNAME/../golden/parquet
+
+@test "prune prints the files that may hold a value, and says what it read" {
+  cp "$PARQUET"/duckdb_n{100_p001,1000_p0001_snappy,6000_rg2048}.parquet .
+  run -0 --separate-stderr nay prune --in s -e key000900 ./*.parquet
+  [ "$output" = "./duckdb_n1000_p0001_snappy.parquet
+./duckdb_n6000_rg2048.parquet" ]
+  [[ $stderr == *"2 of 3 files, 2 of 5 row groups, 5 filters; read "* ]]
+  run -0 --separate-stderr nay prune --in b -e 5999 ./*.parquet
+  [ "$output" = ./duckdb_n6000_rg2048.parquet ]
+  run -0 nay prune -q -v --in b -e 5999 ./*.parquet
+  run -1 --separate-stderr nay prune --in b -e 1000000000 ./*.parquet
+  [ -z "$output" ]
+  [ "$(nay prune -q -c --in b -e 5999 -e 50 ./*.parquet)" -eq 3 ]
+  run -0 --separate-stderr nay prune --row-groups --in s -e key002048 ./*.parquet
+  [ "$output" = "./duckdb_n6000_rg2048.parquet	1" ]
+}
+
+@test "prune never drops a file that holds the value" {
+  for i in $(seq 0 17 999); do
+    run -0 --separate-stderr nay prune --in b -e "$i" "$PARQUET/duckdb_n1000_p0001_snappy.parquet" "$PARQUET/duckdb_n1000_default_options.parquet"
+    [ "${#lines[@]}" -eq 2 ]
+  done
+  run -0 nay prune --in f -e 49.5 "$PARQUET/duckdb_n100_p01.parquet"
+  run -0 nay prune --in d -e -0 "$PARQUET/duckdb_n100_p01.parquet"
+  run -0 nay prune --in d -e nan "$PARQUET/duckdb_n100_p01.parquet"
+}
+
+@test "a file that lacks the column, or is no Parquet file, is told; others are still answered" {
+  cp "$PARQUET/duckdb_n100_p01.parquet" a.parquet
+  cp "$PARQUET/duckdb_n6000_rg2048.parquet" b.parquet
+  run -2 --separate-stderr nay prune --in j -e 1000 a.parquet b.parquet
+  [ "$output" = b.parquet ] # nothing is known of it
+  [[ $stderr == *"b.parquet: j: no column has this name"* ]]
+  echo text > c.parquet
+  run -3 --separate-stderr nay prune --in s -e key000001 c.parquet a.parquet
+  [ "$output" = a.parquet ]
+  run -2 nay prune --in s -e key000001 missing.parquet
+  run -2 nay prune --in b -e seven a.parquet
+  [[ $output == *"'seven' is no value of b, which is INT64 (int64)"* ]]
+  run -2 nay prune -e 7 a.parquet
+  run -2 nay prune --in b a.parquet
+  head -c 500 a.parquet > cut.parquet
+  run -3 nay prune --in b -e 7 cut.parquet
+}
+
+@test "check --in reads keys in the type of the column" {
+  file=$PARQUET/duckdb_n6000_rg2048.parquet
+  seq 0 5999 > numbers
+  [ "$(nay check -c --in b "$file" numbers)" -eq 6000 ]
+  seq -f '%06.0f' 0 5999 | sed 's/^/key/' > keys
+  [ "$(nay check -c --in s "$file" keys)" -eq 6000 ]
+  [ "$(nay check -c --in s --row-group 1 "$file" -e key002048 -e key004095)" -eq 2 ]
+  [ "$(nay check -c --in b "$file" -e 0x10 -e 007)" -eq 2 ]
+  run -1 nay check --in b "$file" -e 10000000000
+  run -2 nay check --in b "$file" -e seven
+  run -2 nay check --in b --key=int "$file" -e 7
+  run -2 nay check --in b --row-group 3 "$file" -e 7
+  run -2 nay check --row-group 0 "$file" -e 7
+  run -0 nay check --in s "$PARQUET/duckdb_n1000_default_options.parquet" -e anything
+  [[ $output == *"every answer is maybe"* ]]
+  run -3 nay check "$file" -e 7
+  [[ $output == *"a Parquet file, not a filter"* ]]
+}
+
+@test "info and extract" {
+  run -0 nay info "$PARQUET/duckdb_n100_p01.parquet"
+  [[ $output == *"100 rows in 1 row group, 7 filters"* ]]
+  nay info --json "$PARQUET/duckdb_n6000_rg2048.parquet" | jq -e '.nfilters == 6 and .columns[1].column == "b"'
+  nay extract -q "$PARQUET/duckdb_n6000_rg2048.parquet" -o d/
+  [ "$(ls d | wc -l)" -eq 6 ]
+  printf '\x05\x00\x00\x00\x00\x00\x00\x00' > five
+  [ "$(nay check -c --key=hex --format sbbf d/0000.b.sbbf -e 0500000000000000)" -eq 1 ]
+  run -0 nay info d/0000.b.sbbf
+  [[ $output == *"likely sbbf"* ]]
+  nay merge -q --format sbbf d/0000.s.sbbf d/0001.s.sbbf d/0002.s.sbbf -o all.sbbf
+  seq -f '%06.0f' 0 5999 | sed 's/^/key/' > keys
+  [ "$(nay check -c --format sbbf all.sbbf keys)" -eq 6000 ]
+  run -2 nay extract "$PARQUET/duckdb_n6000_rg2048.parquet" -o one
+  run -1 nay extract "$PARQUET/duckdb_n1000_default_options.parquet"
+}
+
+@test "sbbf: built, folded, and the same bytes as DuckDB's" {
+  nay extract -q "$PARQUET/duckdb_n1000_p0001_snappy.parquet" -o d/
+  seq 0 999 | nay build -q --format sbbf --key=int -p 0.01% -o ours
+  cmp ours d/0000.b.sbbf
+  nay fold -q --format sbbf --factor 4 ours -o folded
+  [ "$(seq 0 999 | nay check -c --format sbbf --key=int folded)" -eq 1000 ]
+}
