@@ -1,25 +1,26 @@
 /* Experimental: any minor version may change what is here; symbols then get another version. */
 /*
- * nay_sst_compact.h - tables into fewer or larger ones, as an LSM tree compacts them.
+ * nay_sst_compact.h - compaction: merges tables into new tables, as an LSM tree does.
  *
  *   nay_sst_write_options write = {sizeof write, .filter = NAY_SST_FULL_FILTER};
  *   nay_sst_compact_options how = {sizeof how, .write = &write, .bottom = true};
  *   if (nay_sst_compact(tables, 3, "new.ldb", &how, NULL, NULL, NULL) != NAY_OK) return 1;
  *
- * VERSIONS. Of plain keys the value of the newest table is kept. Of internal keys those versions
- * are kept that a reader can see: the newest, and for each snapshot the newest that is not above
- * it. A deletion is kept as well, because it hides versions in older tables; with `bottom` there
- * are none, and one that no snapshot needs is dropped. Keys that the comparator calls equal are one
- * key, as in a lookup; each version that is kept keeps its own bytes.
+ * VERSIONS. Of a plain key the compaction keeps the value of the newest table. Of an internal key
+ * it keeps the versions that a reader can see: the newest version, and for each snapshot the newest
+ * version at or below it. A deletion is kept as well, because it hides versions in older tables.
+ * With `bottom` there are no older tables, so a deletion that no snapshot needs is dropped. Keys
+ * that the comparator calls equal are one key, as in a lookup. Each kept version keeps the bytes of
+ * its own key.
  *
- * MEMORY. Everything is allocated from the given allocator, one call at a time: for each thread one
- * block of each table that it is reading (tables whose ranges do not meet are open one after the
- * other), its readahead if it has some, its index if a cache has that, and one table that is being
- * written: its open block, its index, and 8 bytes for each key of its filter, in pages of 512 KiB.
- * So target_bytes bounds it, and max_memory is never exceeded. Caches are bypassed; to cut ranges,
- * all indexes that are in one are read at once.
+ * MEMORY. All memory comes from the given allocator, which is called by one thread at a time. Each
+ * thread needs one block of each table that it reads, the readahead buffers, the indexes that a
+ * cache would hold, and one output table: the open block, the index, and 8 bytes for each key of
+ * the filter, in pages of 512 KiB. Tables with disjoint ranges are read one after the other. So
+ * target_bytes bounds the memory, and max_memory limits it strictly. Caches are bypassed. To split
+ * the key space, the compaction reads all indexes that are in a cache at once.
  *
- * THREADS. Tables are only read. Callbacks: see each.
+ * THREADS. Input tables are only read. See each callback for the threads that call it.
  */
 #ifndef NAY_SST_COMPACT_H
 #define NAY_SST_COMPACT_H
@@ -36,71 +37,80 @@ typedef struct nay_sst_compact_stats {
   size_t size; /* sizeof the struct: see ABI in nay.h */
   uint64_t read;
   uint64_t written;
-  uint64_t superseded;    /* dropped: no reader sees this version */
-  uint64_t deletions;     /* dropped: no older version is left to hide */
-  uint64_t filtered;      /* dropped by the filter callback; what it made deletions of is written */
+  uint64_t superseded; /* dropped: no reader can see this version */
+  uint64_t deletions;  /* deletions dropped: no older version is left to hide */
+  /* Values dropped by the filter callback; a value that it turns into a deletion counts as
+     written */
+  uint64_t filtered;
   uint64_t merged;        /* combined with a newer merge operand */
-  uint64_t bytes_read;    /* of keys and values */
-  uint64_t bytes_written; /* of finished tables */
+  uint64_t bytes_read;    /* bytes of the keys and values read */
+  uint64_t bytes_written; /* bytes of the finished tables */
   uint64_t outputs;       /* finished tables */
-  uint64_t peak_memory;   /* bytes allocated at the same time, at most */
+  uint64_t peak_memory;   /* largest number of bytes allocated at the same time */
 } nay_sst_compact_stats;
 
-/* nay_sst_compact_verdict: what a filter callback does with a value. */
+/* nay_sst_compact_verdict: the decision of a filter callback about a value. */
 typedef enum nay_sst_compact_verdict {
   NAY_SST_COMPACT_KEEP = 0,
-  NAY_SST_COMPACT_DROP = 1,  /* as if the key had been deleted by this version */
-  NAY_SST_COMPACT_CHANGE = 2 /* to *len bytes at out */
+  NAY_SST_COMPACT_DROP = 1,  /* treat the key as deleted by this version */
+  NAY_SST_COMPACT_CHANGE = 2 /* replace the value by the *len bytes at out */
 } nay_sst_compact_verdict;
 
 /*
- * nay_sst_compact_filter: called for each value that is the newest version of its key and that no
- * snapshot sees; never for deletions. CHANGE: if *len is above cap, it is called again with a
- * larger cap. DROP leaves a deletion unless nothing is left to hide.
+ * nay_sst_compact_filter: the compaction filter. It is called for each value that is the newest
+ * version of its key and that no snapshot sees, never for deletions. After CHANGE with *len above
+ * cap it is called again with a larger cap. DROP writes a deletion, unless no older version is left
+ * to hide.
  */
 typedef nay_sst_compact_verdict (*nay_sst_compact_filter)(void *ctx, const nay_sst_entry *version,
                                                           const void *value, size_t value_len,
                                                           void *out, size_t cap, size_t *len);
 
 /*
- * nay_sst_compact_options: all zero but for the size makes a plain LevelDB table that answers as a
- * lookup over its inputs does. write->keys stays NAY_SST_KEYS_AUTO: they are those of the inputs.
+ * nay_sst_compact_options: options that are all zero except `size` make a plain LevelDB table that
+ * answers as a lookup over the inputs does. write->keys stays NAY_SST_KEYS_AUTO: the outputs have
+ * the inputs' kind of keys.
  */
 typedef struct nay_sst_compact_options {
-  size_t size;                        /* sizeof the struct: see ABI in nay.h */
-  const nay_sst_write_options *write; /* how new tables are made, their filters from their keys;
-                                         NULL: without a filter */
-  bool bottom; /* no table below has an older version of these keys: deletions may go as well */
-  const uint64_t *snapshots; /* sequences that readers still read at, ascending */
+  size_t size; /* sizeof the struct: see ABI in nay.h */
+  /* Write options of the new tables; each filter is built from the keys of its table. NULL: no
+     filters. */
+  const nay_sst_write_options *write;
+  bool bottom;               /* no older table has these keys: deletions may be dropped as well */
+  const uint64_t *snapshots; /* sequence numbers of live snapshots, ascending */
   size_t nsnapshots;
-  uint64_t target_bytes; /* an output of data blocks of this size ends before the next user key; 0:
-                            there is one output */
-  uint64_t range_bytes;  /* inputs are cut into ranges of about this size; an output ends with its
-                            range. 0: 8 * target_bytes */
-  unsigned threads;      /* at most so many ranges at the same time; the outputs have the same bytes
-                            for any number. 0: 1 */
-  size_t max_memory;     /* NAY_EFULL when more is needed at a time; fewer threads are used to stay
-                            below. 0: no limit */
-  nay_sst_compact_filter filter; /* may be NULL; with several threads several calls at once. Over
-                                    plain keys, which have no deletions, it needs bottom */
+  /* Size of the data blocks after which an output ends, at the next user key; 0: one output. */
+  uint64_t target_bytes;
+  /* Approximate size of the ranges into which the inputs are split; an output ends with its range.
+     0: 8 * target_bytes. */
+  uint64_t range_bytes;
+  /* Largest number of ranges compacted in parallel; 0: 1. The outputs have the same bytes for any
+     number of threads. */
+  unsigned threads;
+  /* Memory limit in bytes; 0: none. NAY_EFULL: the compaction needs more. It uses fewer threads to
+     stay below the limit. */
+  size_t max_memory;
+  /* May be NULL. Several threads may call it at once. Plain keys have no deletions, so the filter
+     then needs `bottom`. */
+  nay_sst_compact_filter filter;
   void *filter_ctx;
   nay_sst_merge_operator merge; /* NULL: tables with merge operands are NAY_ENOTSUP */
   void *merge_ctx;
   /*
-   * now and then, from each thread; may sleep to throttle. false cancels: NAY_ECANCELED. May be
-   * NULL.
+   * Called now and then from each thread; may sleep to throttle. false cancels the compaction:
+   * NAY_ECANCELED. May be NULL.
    */
   bool (*progress)(void *ctx, const nay_sst_compact_stats *so_far);
   void *progress_ctx;
 } nay_sst_compact_options;
 
 /*
- * nay_sst_compact: the entries of n tables, newest first, become one table at path, which may be
- * that of an input. NAY_EMISMATCH: some tables have plain keys and some internal ones, or another
- * comparator, or different key descriptions, or write says otherwise. NAY_ENOTSUP: as
- * nay_sst_lookup_new_tables. NAY_EINVAL: no tables, or an option (target_bytes must be 0), or a
- * comparator without equal_may_differ that calls other bytes the same key. Errors of the inputs as
- * nay_sst_iter, of the output as nay_sst_writer; then there is no new table. stats may be NULL.
+ * nay_sst_compact: merges n tables, newest first, into one table at path, which may be the path of
+ * an input. stats may be NULL. After an error there is no new table. NAY_EMISMATCH: the inputs, or
+ * inputs and write options, differ in the kind of keys, the comparator or the key description.
+ * NAY_ENOTSUP: as nay_sst_lookup_new_tables. NAY_EINVAL: there are no tables, an option is wrong
+ * (target_bytes must be 0), or a comparator without equal_may_differ calls different bytes equal.
+ * Errors of the inputs as nay_sst_iter, errors of the output as nay_sst_writer.
  */
 NAY_API nay_status nay_sst_compact(const nay_sst *const *tables, size_t n, const char *path,
                                    const nay_sst_compact_options *options,
@@ -109,7 +119,8 @@ NAY_API nay_status nay_sst_compact(const nay_sst *const *tables, size_t n, const
 
 /* ---- several outputs ------------------------------------------------------------------------- */
 
-/* nay_sst_output: a finished table. Keys are user keys; all pointers are valid during the call. */
+/* nay_sst_output: a finished table. Keys are user keys. All pointers are valid during the call
+   only. */
 typedef struct nay_sst_output {
   size_t size; /* sizeof the struct: see ABI in nay.h */
   const char *path;
@@ -119,22 +130,23 @@ typedef struct nay_sst_output {
   size_t largest_len;
   uint64_t smallest_sequence, largest_sequence; /* plain keys: 0 */
   uint64_t entries, deletions;
-  uint64_t nbytes;            /* of the file */
-  const nay_sst_target *sink; /* that took it, copied; path is then NULL */
+  uint64_t nbytes;            /* length of the file */
+  const nay_sst_target *sink; /* copy of the target that received the table; path is then NULL */
 } nay_sst_output;
 
 /*
- * nay_sst_outputs: where the new tables go: to files, by next, or into sinks (nay_sst.h), by
- * next_target; the other of the two is NULL. No two calls of this struct run at the same time.
+ * nay_sst_outputs: the destination of the new tables: files, named by next, or targets, given by
+ * next_target (nay_sst_target in nay_sst.h). The other callback is NULL. No two calls of this
+ * struct run at the same time.
  *
- * next names the file of a table that is about to be written; the text must stay until that table
- * is finished. next_target returns what takes its bytes; the struct is copied before the next call.
- * Each sink ends with finish or with abort, whatever happens to the compaction; those of several
- * threads are in use at the same time. NULL: there is none, and the compaction ends with
+ * next returns the path of the next table; the text must stay valid until that table is finished.
+ * next_target returns the target of the next table; its struct is copied before the next call. Each
+ * target ends with finish or abort, whatever happens to the compaction. With several threads
+ * several targets are in use at the same time. A NULL result ends the compaction with
  * NAY_ECANCELED.
  *
- * done (may be NULL) tells of each finished table: with one thread in the order of their keys, with
- * several in any order.
+ * done (may be NULL) reports each finished table: with one thread in key order, with several
+ * threads in any order.
  */
 typedef struct nay_sst_outputs {
   size_t size; /* sizeof the struct: see ABI in nay.h */
@@ -145,10 +157,10 @@ typedef struct nay_sst_outputs {
 } nay_sst_outputs;
 
 /*
- * nay_sst_compact_to: the same into as many tables as target_bytes asks for, with disjoint ranges
- * of keys; the versions of one key are never in two of them. None when no entry is left. After an
- * error the tables that were finished stay, for the caller to remove. NAY_EINVAL: also outputs with
- * both next and next_target, or none, and a sink without write.
+ * nay_sst_compact_to: nay_sst_compact into as many tables as target_bytes requires, with disjoint
+ * key ranges. All versions of a key are in one table. If no entry is left, no table is written.
+ * After an error the finished tables remain, and the caller removes them. NAY_EINVAL: also outputs
+ * with both next and next_target, or with neither, and a target without write.
  */
 NAY_API nay_status nay_sst_compact_to(const nay_sst *const *tables, size_t n,
                                       const nay_sst_outputs *outputs,
