@@ -1,7 +1,7 @@
 /* Experimental: any minor version may change what is here; symbols then get another version. */
 /*
- * nay_sst_iter.h - entries in order, in both directions: of one table (nay_sst_iter), or of levels
- * of tables and sources of your own, such as a memtable, as one (a scan).
+ * nay_sst_iter.h - iterators in both directions: over one table (nay_sst_iter), or over a merge of
+ * levels of tables and sources of your own, such as a memtable (nay_sst_scan, a merging iterator).
  *
  *   nay_sst_scan *m;
  *   nay_sst_scan_options how = {sizeof how, .lower = "b", .lower_len = 1};
@@ -13,22 +13,23 @@
  *   }
  *   nay_sst_scan_free(m);
  *
- * Each user key comes once, with the value that a get at the same sequence number finds: the newest
- * version that is not above it, unless that is a deletion. Tables outside of the bounds, and those
- * whose prefix filter denies the range, are never read; of a level with disjoint ranges one table
- * is open at a time.
+ * A scan shows each user key once, with the value that a get at the same sequence number finds: the
+ * newest version at or below that number. A key whose newest version is a deletion is not shown.
+ * Tables outside the bounds, and tables whose prefix filter excludes the range, are never read. Of
+ * a disjoint level one table is open at a time.
  *
- * Values are views of the blocks they are in, keys and combined values of the iterator's memory.
- * All are valid until it moves; nay_sst_scan_pin keeps a value longer.
+ * Values are views of their blocks. Keys and combined values are in the iterator's memory. All of
+ * them are valid until the iterator moves; nay_sst_scan_pin keeps a value longer.
  *
- * A damaged block is an error with its table and offset, and the error stays until the iterator is
- * moved elsewhere by first, last or a seek: a scan never ends early in silence.
+ * A damaged block is an error with its table and offset. The error stays until first, last or a
+ * seek moves the iterator elsewhere: a scan never skips damaged data silently.
  *
- * Merge operands (nay_sst_merge.h) are combined by the operator of the lookup, or of the options:
- * the entry is then a value, with key, sequence and table of the newest operand. With all_versions
- * they come as they are. Without an operator, as any other type of RocksDB's, they are NAY_ENOTSUP.
+ * Merge operands (nay_sst_merge.h) are combined by the merge operator of the lookup or of the
+ * options. The entry is then a value, with the key, sequence number and table of the newest
+ * operand. With all_versions operands are shown uncombined. Without an operator they are
+ * NAY_ENOTSUP, as is any other entry type of RocksDB.
  *
- * THREADS. A nay_sst_scan belongs to one thread at a time; any number of them share tables.
+ * THREADS. A nay_sst_scan belongs to one thread at a time. Any number of scans may share tables.
  */
 #ifndef NAY_SST_ITER_H
 #define NAY_SST_ITER_H
@@ -43,9 +44,9 @@ extern "C" {
  */
 
 /*
- * nay_sst_iter: walks a table in order. Movements return NAY_OK when the iterator is at an entry,
- * NAY_EEND past either end, or an error, which stays until it is moved elsewhere. key and value
- * are valid until it moves; in a table of internal keys the key is the whole internal key.
+ * nay_sst_iter: an iterator over one table. A movement returns NAY_OK at an entry, NAY_EEND past
+ * either end, or an error. An error stays until the iterator is moved elsewhere. Key and value are
+ * valid until the next movement. In a table of internal keys the key is the whole internal key.
  */
 typedef struct nay_sst_iter nay_sst_iter;
 
@@ -56,54 +57,58 @@ NAY_API nay_status nay_sst_iter_last(nay_sst_iter *iter);
 NAY_API nay_status nay_sst_iter_next(nay_sst_iter *iter);
 NAY_API nay_status nay_sst_iter_prev(nay_sst_iter *iter);
 
-/* nay_sst_iter_seek: the first entry at or above key; of internal keys, its newest version. */
+/* nay_sst_iter_seek: moves to the first entry at or after key; of an internal key, to its newest
+   version. */
 NAY_API nay_status nay_sst_iter_seek(nay_sst_iter *iter, const void *key, size_t len);
 
-/* nay_sst_iter_seek_for_prev: the last entry at or below key; of internal keys, its oldest version.
- */
+/* nay_sst_iter_seek_for_prev: moves to the last entry at or before key; of an internal key, to its
+   oldest version. */
 NAY_API nay_status nay_sst_iter_seek_for_prev(nay_sst_iter *iter, const void *key, size_t len);
 
 /*
- * nay_sst_iter_seek_range: seek to `from` (NULL: to the first key); next then ends before `to`
- * (user keys; NULL: no end). If all keys of the range share a prefix, the prefix filter is probed
- * first, and on nay no block is read. Other seeks, first and last remove the end.
+ * nay_sst_iter_seek_range: moves to the first entry at or after `from` (NULL: the first entry).
+ * From then on next ends before `to` (NULL: no end). Both are user keys. If all keys of the range
+ * share a prefix, the prefix filter is probed first, and if it answers nay, no block is read. Any
+ * other seek, first and last remove the end.
  */
 NAY_API nay_status nay_sst_iter_seek_range(nay_sst_iter *iter, const void *from, size_t from_len,
                                            const void *to, size_t to_len);
 
-/* nay_sst_iter_seek_prefix: the range of all keys that start so. NAY_ENOTSUP with a comparator, as
- * such keys need not be a range. */
+/* nay_sst_iter_seek_prefix: nay_sst_iter_seek_range over all keys with this prefix. NAY_ENOTSUP
+   with a comparator, because these keys need not be contiguous. */
 NAY_API nay_status nay_sst_iter_seek_prefix(nay_sst_iter *iter, const void *prefix, size_t len);
 
 NAY_API const void *nay_sst_iter_key(const nay_sst_iter *iter, size_t *len);
 NAY_API const void *nay_sst_iter_value(const nay_sst_iter *iter, size_t *len);
 
 /*
- * nay_sst_iter_pin: the value of the present entry, valid after the iterator moves or is freed, and
- * until `value` is used again or freed. Nothing is copied: the block stays. NAY_EINVAL: at no
- * entry. NAY_ENOMEM.
+ * nay_sst_iter_pin: stores the value of the current entry in `value`. It stays valid after the
+ * iterator moves or is freed, until `value` is reused or freed. The block is pinned, not copied.
+ * NAY_EINVAL: the iterator is at no entry. NAY_ENOMEM.
  */
 NAY_API nay_status nay_sst_iter_pin(nay_sst_iter *iter, nay_sst_value *value);
 
-/* nay_sst_iter_diag: why the last movement failed. */
+/* nay_sst_iter_diag: the cause of the last movement's failure. */
 NAY_API const nay_diag *nay_sst_iter_diag(const nay_sst_iter *iter);
 
 /* nay_sst_iter_entry: user key, sequence number (0 in tables of plain keys), type and term of the
- * present entry. NAY_EINVAL: at no entry. NAY_ENOTSUP: of a type that only RocksDB has. */
+   current entry. NAY_EINVAL: the iterator is at no entry. NAY_ENOTSUP: the entry has a type that
+   only RocksDB has. */
 NAY_API nay_status nay_sst_iter_entry(const nay_sst_iter *iter, nay_sst_entry *entry);
 
 /* ---- many tables ------------------------------------------------------------------------------
  */
 
 /*
- * nay_sst_source: sorted entries of your own: the calls of an iterator. Keys are as in the
- * tables: internal keys (nay_sst_key_join makes them), or plain ones. Movements return NAY_OK at an
- * entry, NAY_EEND past either end, or an error. seek takes a user key and goes to the first entry
- * that is not below it, its newest version; seek_for_prev to the last entry that is not above it,
- * its oldest version. next and prev are called at entries alone. key and value stay valid until the
- * next movement; if `stable`, while the source is used, and then nothing is copied. Entries must be
- * in order, and every NAY_OK of next and prev another entry: that is not checked, and a source that
- * breaks it makes a walk wrong, or endless.
+ * nay_sst_source: your own sorted entries, as the callbacks of an iterator. The keys are of the
+ * same kind as in the tables: internal keys (nay_sst_key_join makes them) or plain keys. A movement
+ * returns NAY_OK at an entry, NAY_EEND past either end, or an error. seek moves to the first entry
+ * at or after a user key, its newest version. seek_for_prev moves to the last entry at or before a
+ * user key, its oldest version. next and prev are called only at an entry. Key and value must stay
+ * valid until the next movement. If `stable` is set, they must stay valid while the source is in
+ * use, and are not copied. Entries must be in order, and each NAY_OK of next and prev must reach
+ * another entry. Nothing checks this: a scan over a source that breaks it gives wrong results or
+ * does not end.
  */
 typedef struct nay_sst_source {
   size_t size; /* sizeof the struct, the same in a whole array: see ABI in nay.h */
@@ -116,38 +121,45 @@ typedef struct nay_sst_source {
   nay_status (*prev)(void *ctx);
   const void *(*key)(void *ctx, size_t *len);
   const void *(*value)(void *ctx, size_t *len);
-  void (*free)(void *ctx); /* when the iterator is freed; may be NULL */
+  void (*free)(void *ctx); /* called when the iterator is freed; may be NULL */
   bool stable;
 } nay_sst_source;
 
-/* nay_sst_scan_options: all zero but for the size is everything that is in the tables now. */
+/* nay_sst_scan_options: options that are all zero except `size` scan the newest version of every
+   key. */
 typedef struct nay_sst_scan_options {
   size_t size;                   /* sizeof the struct: see ABI in nay.h */
-  const nay_sst_source *sources; /* newest first; all are newer than the tables. Copied */
+  const nay_sst_source *sources; /* sources, newest first; all are newer than the tables. Copied */
   size_t nsources;
-  const uint64_t *sequence; /* of internal keys, what a reader at this number sees, be it 0; NULL:
-                               the newest. Copied */
-  const void *lower; /* user keys from here on; NULL: from the first. Copied, as are the next two */
+  /* Snapshot: the scan shows what a reader at this sequence number sees, even if it is 0. Internal
+     keys only. NULL: the newest versions. Copied. */
+  const uint64_t *sequence;
+  const void *lower; /* inclusive lower bound, a user key; NULL: none. Copied */
   size_t lower_len;
-  const void *upper; /* and below it; NULL: to the last */
+  const void *upper; /* exclusive upper bound, a user key; NULL: none. Copied */
   size_t upper_len;
-  const void *prefix; /* user keys that start so; NULL: all. NAY_ENOTSUP with a comparator */
+  /* Shows only user keys with this prefix; NULL: all keys. Copied. NAY_ENOTSUP with a
+     comparator. */
+  const void *prefix;
   size_t prefix_len;
-  bool keep_deletions; /* also show keys whose newest version is a deletion */
-  bool all_versions;   /* show every version of every key, newest first, deletions included */
-  nay_sst_keys keys; /* of sources without tables, or with empty ones alone; AUTO: internal, unless
-                        those state another kind. Else those of the tables */
-  const nay_sst_comparator *comparator; /* of sources without tables; NULL: bytewise */
-  nay_sst_merge_operator merge;         /* NULL: the operator of the lookup */
+  bool keep_deletions; /* also shows keys whose newest version is a deletion */
+  bool all_versions;   /* shows every version of every key, newest first, deletions included */
+  /* Kind of keys of the sources, if there are no tables or only empty ones. AUTO: the kind that the
+     empty tables state, else internal. Tables with keys decide otherwise. */
+  nay_sst_keys keys;
+  /* Order of the sources' keys without tables; NULL: bytewise */
+  const nay_sst_comparator *comparator;
+  nay_sst_merge_operator merge; /* merge operator; NULL: the lookup's operator */
   void *merge_ctx;
 } nay_sst_scan_options;
 
 typedef struct nay_sst_scan nay_sst_scan;
 
 /*
- * nay_sst_scan_new: over the tables of a lookup (may be NULL), which must outlive it, and sources.
- * It is at no entry yet. NAY_EMISMATCH: some tables have plain keys and some internal ones, or keys
- * and comparator are not those of the tables. If it fails, the sources are not freed.
+ * nay_sst_scan_new: makes a scan over the sources and the tables of a lookup. The lookup may be
+ * NULL and must outlive the scan. The scan is at no entry yet. NAY_EMISMATCH: the tables differ in
+ * their kind of keys, or the options name another kind or comparator. If the call fails, the
+ * sources are not freed.
  */
 NAY_API nay_status nay_sst_scan_new(const nay_sst_lookup *lookup,
                                     const nay_sst_scan_options *options,
@@ -156,42 +168,42 @@ NAY_API nay_status nay_sst_scan_new(const nay_sst_lookup *lookup,
 NAY_API void nay_sst_scan_free(nay_sst_scan *merge);
 
 /*
- * Movements return NAY_OK when the iterator is at an entry, NAY_EEND past either end or bound, or
- * an error. next and prev may follow each other in any order; at no entry they return what the last
- * movement did.
+ * A movement returns NAY_OK at an entry, NAY_EEND past either end or bound, or an error. next and
+ * prev may follow each other in any order. At no entry they return the status of the last movement.
  */
 NAY_API nay_status nay_sst_scan_first(nay_sst_scan *merge);
 NAY_API nay_status nay_sst_scan_last(nay_sst_scan *merge);
 NAY_API nay_status nay_sst_scan_next(nay_sst_scan *merge);
 NAY_API nay_status nay_sst_scan_prev(nay_sst_scan *merge);
 
-/* nay_sst_scan_seek: the first entry at or above a user key; of all versions, the newest. */
+/* nay_sst_scan_seek: moves to the first entry at or after a user key; with all_versions, to its
+   newest version. */
 NAY_API nay_status nay_sst_scan_seek(nay_sst_scan *merge, const void *key, size_t len);
 
-/* nay_sst_scan_seek_for_prev: the last entry at or below a user key; of all versions, the oldest.
- */
+/* nay_sst_scan_seek_for_prev: moves to the last entry at or before a user key; with all_versions,
+   to its oldest version. */
 NAY_API nay_status nay_sst_scan_seek_for_prev(nay_sst_scan *merge, const void *key, size_t len);
 
-/* nay_sst_scan_key: the user key. */
+/* nay_sst_scan_key: the user key of the current entry. */
 NAY_API const void *nay_sst_scan_key(const nay_sst_scan *merge, size_t *len);
 NAY_API const void *nay_sst_scan_value(const nay_sst_scan *merge, size_t *len);
 
-/* nay_sst_scan_entry: key, sequence number (0 in tables of plain keys) and whether it is a deletion
- * or a merge operand. NAY_EINVAL: at no entry. */
+/* nay_sst_scan_entry: key, sequence number (0 in tables of plain keys) and type of the current
+   entry: value, deletion or merge operand. NAY_EINVAL: the scan is at no entry. */
 NAY_API nay_status nay_sst_scan_entry(const nay_sst_scan *merge, nay_sst_entry *version);
 
 /*
- * nay_sst_scan_pin: the value of the present entry, valid after the iterator moves or is freed, and
- * until `value` is used again or freed. What is in tables is not copied, nor what is in stable
- * sources; a combined value is. NAY_EINVAL: at no entry. NAY_ENOMEM.
+ * nay_sst_scan_pin: stores the value of the current entry in `value`. It stays valid after the
+ * iterator moves or is freed, until `value` is reused or freed. Values of tables and of stable
+ * sources are not copied; combined values are. NAY_EINVAL: the scan is at no entry. NAY_ENOMEM.
  */
 NAY_API nay_status nay_sst_scan_pin(nay_sst_scan *merge, nay_sst_value *value);
 
-/* nay_sst_scan_diag: why the last movement failed. */
+/* nay_sst_scan_diag: the cause of the last movement's failure. */
 NAY_API const nay_diag *nay_sst_scan_diag(const nay_sst_scan *merge);
 
-/* nay_sst_scan_table: which table has the present entry, or caused the last error; NULL: a source,
- * or no table. */
+/* nay_sst_scan_table: the table of the current entry or of the last error; NULL: a source, or no
+   table. */
 NAY_API const nay_sst *nay_sst_scan_table(const nay_sst_scan *merge);
 
 #ifdef __cplusplus

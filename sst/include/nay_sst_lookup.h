@@ -1,7 +1,7 @@
 /* Experimental: any minor version may change what is here; symbols then get another version. */
 /*
- * nay_sst_lookup.h - one key in many tables, newest first: the read path of an LSM tree below its
- * memtable.
+ * nay_sst_lookup.h - gets a key from many tables, newest first: the read path of an LSM tree below
+ * the memtable.
  *
  *   const nay_sst *tables[] = {newest, older, oldest};
  *   nay_sst_lookup_level level = {sizeof level, tables, 3, false};
@@ -9,16 +9,15 @@
  *   if (nay_sst_lookup_new(&level, 1, NULL, NULL, NULL, &lookup) != NAY_OK) return 1;
  *   nay_sst_value v = {.size = sizeof v};
  *   if (nay_sst_lookup_get(lookup, "foo", 3, NAY_SST_NEWEST, NULL, &v, NULL) == NAY_ENOENT)
- * puts("nay"); nay_sst_value_free(&v); nay_sst_lookup_free(lookup);
  *
- * LEVELS. A leveled LSM tree has overlapping tables in level 0 and tables with disjoint ranges of
- * keys below it. nay_sst_lookup_new takes them so: in a disjoint level one table at most is
- * probed, found by binary search.
+ * LEVELS. A leveled LSM tree has overlapping tables in level 0, and tables with disjoint key ranges
+ * in the levels below. In a disjoint level a get searches at most one table, found by binary
+ * search.
  *
- * MERGE OPERANDS. With a merge operator (nay_sst_merge.h) in the options gets combine operands
- * through all versions, tables and levels, down to a value, a deletion or the end of the key, which
- * gives a value; the same operator in a compaction gives the same bytes. Without one they are
- * NAY_ENOTSUP.
+ * MERGE OPERANDS. With a merge operator (nay_sst_merge.h) in the options, a get combines operands
+ * through all versions, tables and levels, until it meets a value, a deletion or the end of the
+ * key's versions. The result is a value; a compaction with the same operator makes the same bytes.
+ * Without an operator, operands are NAY_ENOTSUP.
  *
  * THREADS. All calls on a const nay_sst_lookup are safe together.
  */
@@ -32,18 +31,19 @@ extern "C" {
 #endif
 
 /*
- * nay_sst_lookup: searches tables in turn, newest first, until one has the key. The key is
- * hashed once for all native filters that share hash and seed. The tables stay the caller's and
- * must outlive it. NAY_EMISMATCH: they have different comparators. NAY_ENOTSUP: one of several is a
- * table of RocksDB's SstFileWriter: which is newer is not known.
+ * nay_sst_lookup: searches tables newest first, until one has the key. The key is hashed once for
+ * all native filters with the same hash function and seed. The tables stay the caller's and must
+ * outlive the lookup. NAY_EMISMATCH: the tables have different comparators. NAY_ENOTSUP: one of
+ * several tables was written by RocksDB's SstFileWriter, so nothing tells which table is newer.
  */
 typedef struct nay_sst_lookup nay_sst_lookup;
 
 NAY_API void nay_sst_lookup_free(nay_sst_lookup *lookup);
 
 /*
- * nay_sst_lookup_level: tables that overlap, newest first; or, if disjoint, tables in ascending
- * order of their keys, each wholly above the one before it. No user key may be in two of them.
+ * nay_sst_lookup_level: one level. The tables of an overlapping level are given newest first. The
+ * tables of a disjoint level are given in ascending key order; their key ranges do not overlap, and
+ * no user key is in two of them.
  */
 typedef struct nay_sst_lookup_level {
   size_t size; /* sizeof the struct, the same in a whole array: see ABI in nay.h */
@@ -52,21 +52,23 @@ typedef struct nay_sst_lookup_level {
   bool disjoint;
 } nay_sst_lookup_level;
 
-/* nay_sst_lookup_options: all zero but for the size is a lookup in tables without merge operands.
- */
+/* nay_sst_lookup_options: options that are all zero except `size` make a lookup without merge
+   operator. */
 typedef struct nay_sst_lookup_options {
-  size_t size;                  /* sizeof the struct: see ABI in nay.h */
-  nay_sst_merge_operator merge; /* of gets, and of merging iterators over this lookup; NULL: none */
+  size_t size; /* sizeof the struct: see ABI in nay.h */
+  /* Operator for gets, and for merging iterators over this lookup; NULL: none */
+  nay_sst_merge_operator merge;
   void *merge_ctx;
 } nay_sst_lookup_options;
 
 /*
- * nay_sst_lookup_new: a lookup over n levels, the newest first; options may be NULL. Tables are
- * counted from 0, level after level. NAY_EINVAL: a disjoint level is not (diag->offset is the
- * number of the first table that is not above the one before it), or a table in it has no readable
- * first key. NAY_EMISMATCH: a table has another comparator. Reads the last block of
- * a table of a disjoint level where the index does not tell its last key; errors then as
- * nay_sst_get. In tables that nay wrote with `properties` (nay_sst.h) the index tells it.
+ * nay_sst_lookup_new: makes a lookup over n levels, newest first. options may be NULL. Tables are
+ * numbered from 0, level after level. NAY_EINVAL: a disjoint level has overlapping tables
+ * (diag->offset is the number of the first table that is not above its predecessor), or the first
+ * key of one of its tables cannot be read. NAY_EMISMATCH: a table has another comparator. If the
+ * index does not tell the last key of a table in a disjoint level, the call reads the last block of
+ * that table, with the errors of nay_sst_get. The index tells it in tables that nay wrote with
+ * `properties` (nay_sst.h).
  */
 NAY_API nay_status nay_sst_lookup_new(const nay_sst_lookup_level *levels, size_t n,
                                       const nay_sst_lookup_options *options,
@@ -74,10 +76,11 @@ NAY_API nay_status nay_sst_lookup_new(const nay_sst_lookup_level *levels, size_t
                                       nay_sst_lookup **lookup);
 
 /*
- * nay_sst_lookup_edit: what changes in a level: tables that go, in any order, and tables that come.
- * A table that an overlapping level has several times is named once, and goes with all its copies.
- * To a disjoint level they come in ascending order of their keys, and each goes to its place; in
- * any other level they stand before those that stay, newest first.
+ * nay_sst_lookup_edit: the tables that a level loses, in any order, and the tables that it gains. A
+ * table that an overlapping level has several times is named once, and all its copies are removed.
+ * Tables added to a disjoint level are given in ascending key order, and each is inserted at its
+ * place. Tables added to an overlapping level are given newest first, and precede the tables that
+ * stay.
  */
 typedef struct nay_sst_lookup_edit {
   size_t size; /* sizeof the struct, the same in a whole array: see ABI in nay.h */
@@ -89,42 +92,45 @@ typedef struct nay_sst_lookup_edit {
 } nay_sst_lookup_edit;
 
 /*
- * nay_sst_lookup_new_edited: a lookup with the levels and options of the previous one, which stays
- * as it is, but for n edits of different levels, in ascending order. For each flush and compaction
- * of an LSM tree: only the tables that come are checked, in O(log) comparisons and reads of blocks
- * as above; for each that stays 32 bytes are copied. Errors as nay_sst_lookup_new, in which numbers
- * are those of the new lookup; NAY_EINVAL also if there is no such level, or a removed table is not
- * in it or is named twice (diag->offset: which one of `removed`).
+ * nay_sst_lookup_new_edited: makes a lookup from a previous one, which does not change, and n edits
+ * of different levels, in ascending order of level: one call for each flush or compaction of an LSM
+ * tree. Levels and options stay the same. Only added tables are checked, with O(log) comparisons
+ * and block reads as in nay_sst_lookup_new; each table that stays costs a copy of 32 bytes. Errors
+ * as nay_sst_lookup_new, where table numbers are those of the new lookup. NAY_EINVAL also: the
+ * level does not exist, or a removed table is not in it or is named twice (diag->offset is its
+ * position in `removed`).
  */
 NAY_API nay_status nay_sst_lookup_new_edited(const nay_sst_lookup *previous,
                                              const nay_sst_lookup_edit *edits, size_t n,
                                              const nay_allocator *allocator, nay_diag *diag,
                                              nay_sst_lookup **lookup);
 
-/* nay_sst_lookup_table: the table of a number, counted from 0, level after level. NULL: there are
- * fewer tables. */
+/* nay_sst_lookup_table: the table with this number, counted from 0, level after level. NULL: the
+   lookup has fewer tables. */
 NAY_API const nay_sst *nay_sst_lookup_table(const nay_sst_lookup *lookup, size_t number);
 
 /*
- * nay_sst_lookup_get: nay_sst_get over all tables. NAY_ENOENT when no table has the key, or the
- * newest that does says that it is deleted (value->deleted). table (may be NULL) tells which one
- * answered, or failed. Errors as nay_sst_get: a damaged table is an error, not a reason to search
- * an older one.
+ * nay_sst_lookup_get: nay_sst_get over all tables. NAY_ENOENT: no table has the key, or its newest
+ * version is a deletion (value->deleted). *table (may be NULL) is the number of the table that
+ * answered or failed. Errors as nay_sst_get: a damaged table is an error, and older tables are then
+ * not searched.
  *
- * A value that was combined of merge operands is the value's own, not a view; its sequence and
- * `table` are those of the newest operand. NAY_ECORRUPT: operands cannot be combined.
+ * A value combined from merge operands is in the memory of `value`, not a view. Its sequence number
+ * and table are those of the newest operand. NAY_ECORRUPT: the operator cannot combine the
+ * operands.
  */
 NAY_API nay_status nay_sst_lookup_get(const nay_sst_lookup *lookup, const void *key, size_t len,
                                       uint64_t sequence, nay_diag *diag, nay_sst_value *value,
                                       size_t *table);
 
 /*
- * nay_sst_lookup_get_many: nay_sst_lookup_get for n keys at once: keys[i] of lens[i] bytes,
- * statuses[i] and values[i] as that call gives them, and tables[i] unless tables is NULL. Keys may
- * come in any order, and more than once. Faster than one by one, most of all for absent keys in
- * many tables: the keys are hashed together, each filter takes them as one batch, and keys in one
- * block share it. NAY_OK: every status is NAY_OK or NAY_ENOENT; else the first that is not, with
- * its diag. NAY_EINVAL, also if values differ in size: no output was written.
+ * nay_sst_lookup_get_many: nay_sst_lookup_get for n keys at once (RocksDB's MultiGet): keys[i] has
+ * lens[i] bytes; statuses[i], values[i] and, unless tables is NULL, tables[i] are the results for
+ * key i. Keys may come in any order and may repeat. A batch is faster than single gets, most of all
+ * for absent keys in many tables: keys are hashed together, each filter is probed in one batch, and
+ * keys in one block share its read. NAY_OK: every status is NAY_OK or NAY_ENOENT. Otherwise the
+ * call returns the first other status, and its diag. NAY_EINVAL, also if the values have different
+ * sizes: no output was written.
  */
 NAY_API nay_status nay_sst_lookup_get_many(const nay_sst_lookup *lookup, const void *const *keys,
                                            const size_t *lens, size_t n, uint64_t sequence,
@@ -133,44 +139,47 @@ NAY_API nay_status nay_sst_lookup_get_many(const nay_sst_lookup *lookup, const v
 
 /* ---- trace ----------------------------------------------------------------------------------- */
 
-/* nay_sst_lookup_what: the steps of a get in one table. FOUND to FAILED end it. */
+/* nay_sst_lookup_what: the steps of a get in one table. FOUND to FAILED end the search in that
+ * table. */
 typedef enum nay_sst_lookup_what {
-  NAY_SST_LOOKUP_OUT_OF_RANGE = 1, /* the key is outside of the table's range: ends it as well */
-  NAY_SST_LOOKUP_FILTER_NAY = 2,   /* also ends the search in this table */
+  /* The key is outside the table's range; ends the search in this table */
+  NAY_SST_LOOKUP_OUT_OF_RANGE = 1,
+  NAY_SST_LOOKUP_FILTER_NAY = 2, /* the filter answers nay; ends the search in this table */
   NAY_SST_LOOKUP_FILTER_MAYBE = 3,
   NAY_SST_LOOKUP_NO_FILTER = 4, /* the table has no filter for this key */
-  NAY_SST_LOOKUP_INDEX = 5,     /* the index names the block at offset, of nbytes */
+  NAY_SST_LOOKUP_INDEX = 5,     /* the index names the block at `offset`, with `nbytes` bytes */
   NAY_SST_LOOKUP_BLOCK = 6,     /* the data block was read, or found in the cache */
   NAY_SST_LOOKUP_FOUND = 7,
   NAY_SST_LOOKUP_DELETED = 8,
   NAY_SST_LOOKUP_ABSENT =
-      9, /* the block does not have the key: a false positive, if a filter said maybe */
+      9, /* the block does not have the key; a false positive, if a filter answered maybe */
   NAY_SST_LOOKUP_FAILED = 10,
   NAY_SST_LOOKUP_OPERAND =
-      11 /* each merge operand: ends it if the table has nothing older of the key */
+      11 /* a merge operand; ends the search in this table if it has no older version */
 } nay_sst_lookup_what;
 
-/* nay_sst_lookup_step: one of them, in which table. */
+/* nay_sst_lookup_step: a step of a get, and the table in which it happened. */
 typedef struct nay_sst_lookup_step {
   size_t size; /* sizeof the struct: see ABI in nay.h */
   nay_sst_lookup_what what;
-  size_t level, table;     /* table: counted as nay_sst_lookup_new does */
-  uint64_t offset, nbytes; /* index, block: where it is in the file, and as long as it is there */
-  bool cached;             /* block: it was in the cache */
-  nay_status status;       /* of a step that failed */
-  const char *text;        /* the step in a few words for people, such as "filter: nay" */
+  size_t level, table;     /* table: its number, as in nay_sst_lookup_new */
+  uint64_t offset, nbytes; /* index, block: offset and stored length of the block in the file */
+  bool cached;             /* block: it came from the cache */
+  nay_status status;       /* status of a failed step */
+  const char *text;        /* the step as a short text, such as "filter: nay" */
 } nay_sst_lookup_step;
 
 typedef void (*nay_sst_lookup_visitor)(void *ctx, const nay_sst_lookup_step *step);
 
-/* nay_sst_lookup_explain: nay_sst_lookup_get, which tells each step to call (may be NULL). */
+/* nay_sst_lookup_explain: nay_sst_lookup_get that reports each step to `call` (may be NULL). */
 NAY_API nay_status nay_sst_lookup_explain(const nay_sst_lookup *lookup, const void *key, size_t len,
                                           uint64_t sequence, nay_sst_lookup_visitor call, void *ctx,
                                           nay_diag *diag, nay_sst_value *value, size_t *table);
 
 /* ---- counters -------------------------------------------------------------------------------- */
 
-/* nay_sst_lookup_stats: the sum over its tables, with `gets` and `hashes` those of the lookup. */
+/* nay_sst_lookup_stats: the sum of the tables' counters. `gets` and `hashes` are those of the
+   lookup. */
 NAY_API nay_status nay_sst_lookup_stats(const nay_sst_lookup *lookup, nay_sst_counters *counters);
 
 #ifdef __cplusplus
