@@ -1,4 +1,5 @@
-/* struct_sizes.h - the public structs of tables that grow at their end, as base/abi.h sees them. */
+/* struct_sizes.h - the sizes of libnaysst's public structs that may grow at their end; see
+   base/abi.h. */
 #ifndef NAY_SST_STRUCT_SIZES_H
 #define NAY_SST_STRUCT_SIZES_H
 

@@ -65,7 +65,7 @@ nay_status nay_sst__block_open(const uint8_t *bytes, size_t len, nay_diag *diag,
   if (n > (len - 4) / 4) {
     return nay__fail(diag, NAY_ECORRUPT, "a block has more restarts than bytes", len - 4);
   }
-  if (n == 0) { /* writers store one even for an empty block; 0 would hide all entries */
+  if (n == 0) { /* LevelDB's writer stores one even for an empty block; 0 would hide all entries */
     return nay__fail(diag, NAY_ECORRUPT, "a block has no restarts", len - 4);
   }
   *block = (nay_block){bytes, (uint32_t)(len - 4 - (size_t)n * 4), n};
@@ -163,7 +163,7 @@ typedef struct block_key {
   nay_buffer large;
 } block_key;
 
-/* Turns *k, the key of the previous entry, into the key of entry e. */
+/* Turns *k from the key of the previous entry into the key of entry e. */
 static nay_status block_key_next(block_key *k, const nay_entry *e, const nay_allocator *a) {
   size_t shared = e->shared, len = shared + e->unshared;
   if (shared == 0) {

@@ -102,7 +102,7 @@ static inline size_t nay_sst__block_len(const nay_block *block) {
 /* nay_entry: a decoded entry; its pointers point into the block. */
 typedef struct nay_entry {
   uint32_t at;   /* offset of this entry in the block */
-  uint32_t next; /* offset of the next entry, or of the restart array */
+  uint32_t next; /* offset of the next entry, or of the restart array after the last entry */
   uint32_t shared;
   uint32_t unshared;
   uint32_t value_len;

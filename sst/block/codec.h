@@ -17,13 +17,13 @@
 #define NAY_MAX_BLOCK (256u << 20)
 
 /*
- * nay_sst__codec_plan: finds the codec of a block (NULL: uncompressed) and its uncompressed size.
- * `block` points to the block with its trailer. NAY_EFULL: the size is above `most`. NAY_ENOTSUP:
- * the caller gave no codec with this id. NAY_ECORRUPT.
+ * nay_sst__codec_plan: finds the codec of a block (NULL: uncompressed) and the block's uncompressed
+ * size. `block` points to the block with its trailer. NAY_EFULL: the size is above `most`.
+ * NAY_ENOTSUP: the caller gave no codec with this id. NAY_ECORRUPT.
  *
- * `rocksdb` tells whose ids the type byte uses. Only 1, snappy, means the same in both: LevelDB's 2
- * is zstd, RocksDB's are 2 zlib, 3 bzip2, 4 and 5 LZ4 with a size in front, 6 xpress, 7 zstd, all
- * NAY_ENOTSUP.
+ * `rocksdb` tells whether the type byte has RocksDB's ids or LevelDB's. Only 1, snappy, means the
+ * same in both. LevelDB's 2 is zstd. RocksDB's others are NAY_ENOTSUP: 2 zlib, 3 bzip2, 4 and 5 LZ4
+ * after a size, 6 xpress, 7 zstd.
  */
 nay_status nay_sst__codec_plan(const nay_sst_codec *const *codecs, size_t ncodecs, bool rocksdb,
                                const uint8_t *block, nay_handle handle, uint64_t most,

@@ -44,8 +44,8 @@ void nay_sst__table_stats_add(nay_table_stats *stats, nay_order order, const uin
 nay_status nay_sst__table_stats_store(const nay_table_stats *stats, nay_order order,
                                       nay_block_builder *builder, const nay_allocator *a);
 
-/* nay_sst__table_stats_load: stores the value of a property, if it is one of the above.
- * NAY_ECORRUPT: the value is no varint. */
+/* nay_sst__table_stats_load: stores the value of a property, if entry_totals.h lists the property.
+   NAY_ECORRUPT: the value is not a valid varint. */
 nay_status nay_sst__table_stats_load(nay_table_stats *stats, nay_bytes name, nay_bytes value);
 
 /* nay_sst__table_stats_check: checks the invariants above, after all properties are loaded. */

@@ -7,14 +7,14 @@
 #define FILTER_BUILDER_MAX_BITS 4096.0
 
 /*
- * Makes a stated nkeys give the same filter as if that many keys had been counted. A static family
- * counts its keys anyway, so its nkeys is cleared. Bits per key that suffice for many keys, and not
- * for the smallest filter of these, are raised in the steps of nay_builder.
+ * Makes a filter with a given nkeys equal to a filter whose keys were counted. A static family
+ * counts its keys anyway, so its nkeys is cleared. Bits per key that are too few for the family's
+ * smallest filter are raised in the steps of nay_builder.
  */
 static nay_status filter_builder_stated(nay_params *p, nay_diag *diag) {
   nay_plan plan = {.size = sizeof plan};
   nay_params many = *p;
-  nay_diag why = {.what = NULL}; /* diag is filled on failure alone */
+  nay_diag why = {.what = NULL}; /* diag must stay unchanged on success */
   if (p->kind != NAY_AUTO && (nay_kind_traits(p->kind) & NAY_CAN_ADD) == 0) {
     p->nkeys = 0;
     return NAY_OK;

@@ -108,8 +108,8 @@ static bool footer_ends_at(nay_handle handle, uint64_t end) {
 }
 
 /*
- * Checks that index and metaindex are where a writer puts them. No checksum covers the two handles,
- * and damage could make one point to another whole block, whose own checksum is right.
+ * Checks that index and metaindex are where a writer puts them. No checksum covers the two handles.
+ * Damage could make one of them point to another intact block, whose own checksum is right.
  *
  *   LevelDB, RocksDB until 2014    | ... | metaindex | index | footer |
  *   RocksDB, Pebble                | ... | index | ... | metaindex | footer |

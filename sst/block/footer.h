@@ -50,8 +50,8 @@ bool nay_sst__handle_fits(nay_handle handle, uint64_t limit);
 
 /*
  * nay_checked_handle: a handle and, if `checked`, the checksum that its block must have. nay stores
- * that checksum after handles in its metaindex and in its index of filter partitions. It detects a
- * block that was put in the place of another, whose own checksum is right.
+ * that checksum after the handles in its metaindex and in its index of filter partitions. It
+ * detects an intact block that is in the place of another.
  */
 typedef struct nay_checked_handle {
   nay_handle at;
@@ -68,8 +68,8 @@ size_t nay_sst__checked_handle_store(uint8_t *p, const nay_checked_handle *handl
  * checksum. False if there is no handle. */
 bool nay_sst__checked_handle_load(const uint8_t *p, size_t len, nay_checked_handle *handle);
 
-/* nay_sst__checked_handle_is: whether the checksum in the block's trailer is the one that the
- * handle demands. The block's own checksum has been verified. */
+/* nay_sst__checked_handle_is: whether the checksum in the block's trailer equals the checksum of
+   the handle. The caller has verified the block against its trailer. */
 static inline bool nay_sst__checked_handle_is(const nay_checked_handle *handle,
                                               const uint8_t *block) {
   return !handle->checked || nay__load32le(block + handle->at.size + 1) == handle->checksum;

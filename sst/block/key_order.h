@@ -44,9 +44,9 @@ typedef struct nay_order {
 #define NAY_KEY_TRAILER_NEWEST 0xffffffffffffff01u
 
 /*
- * NAY_KEY_TRAILER_BEFORE_ALL: an index key with this trailer is before every search target with the
- * same user key; no entry has it. engine.c needs it for an index of first keys alone: a search for
- * the first key of a block must not end in the block before it.
+ * NAY_KEY_TRAILER_BEFORE_ALL: an index key with this trailer sorts before every search target with
+ * the same user key; no entry has it. engine.c needs it for an index that has only first keys: a
+ * search for the first key of a block must not end in the block before it.
  */
 #define NAY_KEY_TRAILER_BEFORE_ALL UINT64_MAX
 
@@ -131,9 +131,9 @@ static inline bool nay_sst__equal_is_same(nay_order order) {
  */
 void nay_sst__separator(nay_order order, nay_buffer *key, const uint8_t *next, size_t next_len);
 
-/* nay_sst__separator_custom: the same with the caller's comparator. Leaves `key` as it is if the
- * comparator has no separator call or returns a key that does not separate the two. NAY_ENOMEM:
- * `scratch` cannot grow. */
+/* nay_sst__separator_custom: nay_sst__separator with the caller's comparator. Leaves `key`
+   unchanged if the comparator has no separator call or returns a key that does not separate the
+   two. NAY_ENOMEM: `scratch` cannot grow. */
 nay_status nay_sst__separator_custom(nay_order order, nay_buffer *key, const uint8_t *next,
                                      size_t next_len, nay_buffer *scratch, const nay_allocator *a);
 

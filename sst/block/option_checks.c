@@ -1,12 +1,13 @@
-/* option_checks.c - checks the structs that a caller passes. A check reads `size` first, as fields
- * beyond it do not exist. See option_checks.h. */
+/* option_checks.c - checks the option structs of a caller; see option_checks.h. A check reads
+   `size` first, because fields beyond it do not exist in the caller's struct. */
 #include "block/option_checks.h"
 
 #include "block/key_order.h"
 
 #define SST_MAX_POLICY_NAME 200u
 
-/* Whether the policy has a call of one of libnay's, which hash the bytes of keys. */
+/* Whether the policy has a call of one of the library's own policies, which hash the bytes of
+   keys. */
 static bool policy_is_of_libnay(const nay_policy *p) {
   nay_policy leveldb = {.size = sizeof leveldb}, small = {.size = sizeof small};
   if (nay_policy_leveldb(1, &leveldb) != NAY_OK) return true;

@@ -25,8 +25,8 @@ typedef struct cache_account {
   size_t shared;   /* budget of both sides together; 0: each side has its own */
   size_t bytes[2]; /* bytes of linked entries; the filter side includes `held` */
   size_t held;     /* bytes that open tables hold in memory */
-  /* Bytes that tables being opened are about to hold. Entries are evicted for them, and no entry
-   * may use the space. */
+  /* Bytes that tables being opened are about to hold. Entries are evicted to make room for them,
+     and no entry may use that room. */
   size_t reserved;
 } cache_account;
 

@@ -1,6 +1,6 @@
 /*
- * native_filter.h - a decoded filter of a table, ready to be probed by hashes: its probe and its
- * hasher are taken from it once, when it is decoded.
+ * native_filter.h - a decoded native filter of a table, with its hash function and its probe
+ * function looked up once, when the filter is decoded.
  */
 #ifndef NAY_SST_CACHE_NATIVE_FILTER_H
 #define NAY_SST_CACHE_NATIVE_FILTER_H
@@ -11,11 +11,11 @@
 
 typedef struct nay_native_filter {
   nay_filter *filter; /* NULL: none */
-  nay_probe probe;    /* ask NULL: the hash has two words */
+  nay_probe probe;    /* `ask` NULL: the hash has two words */
   nay_hasher hasher;
 } nay_native_filter;
 
-/* nay_sst__native_filter_of: takes the filter over; NULL: none. */
+/* nay_sst__native_filter_of: takes ownership of the filter; NULL: no filter. */
 static inline nay_native_filter nay_sst__native_filter_of(nay_filter *filter) {
   nay_native_filter n = {.filter = filter, .hasher = {.size = sizeof n.hasher}};
   if (filter == NULL) return n;
@@ -24,8 +24,7 @@ static inline nay_native_filter nay_sst__native_filter_of(nay_filter *filter) {
   return n;
 }
 
-/* nay_sst__filter_nbits: bits of the payload; 0: a filter without bits, which would deny every key.
- */
+/* nay_sst__filter_nbits: bits of the payload. 0: the filter would answer nay for every key. */
 static inline uint64_t nay_sst__filter_nbits(const nay_filter *filter) {
   nay_plan plan = {.size = sizeof plan};
   (void)nay_filter_plan(filter, 0, NULL, &plan);

@@ -30,7 +30,7 @@ struct nay_sst_filters {
   nay_sst_filters_engine engine;
   nay_checked_handle properties_block; /* size 0: none */
   nay_properties properties;
-  nay_table_key key_text; /* description of the keys (nay_key.h); "": not stated, or text */
+  nay_table_key key_text; /* key description (nay_key.h); "": not stated, or text */
   /* The keys are not known to be in bytewise order, so every filter must be probed. */
   bool order_unknown;
 
@@ -38,7 +38,7 @@ struct nay_sst_filters {
   nay_name policy_name;
   const nay_format *format;  /* format of the filters; NULL: `policy` reads them, or nothing does */
   const nay_policy *policy;  /* one of options.policies, or &small */
-  nay_policy small;          /* policy nay.small.v1, which is no format */
+  nay_policy small;          /* the library's policy nay.small.v1, which has no format */
   nay_checked_handle filter; /* the block that the metaindex names */
   bool damaged;              /* the checksum of that block is wrong */
   bool has_view;             /* `view` is open: a full filter */

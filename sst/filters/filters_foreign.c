@@ -13,7 +13,7 @@
 typedef struct foreign_filter {
   size_t at, len;     /* range in t->foreign_bytes; len 0: the block has no filter */
   nay_filter *filter; /* NULL: damaged, or none */
-  uint64_t offset;    /* file offset of the filter; of its block, if that is compressed */
+  uint64_t offset;    /* file offset of the filter; if its block is compressed, of the block */
 } foreign_filter;
 
 static foreign_filter *foreign_filter_at(const nay_sst_filters *t, size_t i) {

@@ -12,7 +12,7 @@
 #include "filters/filters.h"
 #include "table/table.h"
 
-#define OPEN_MAX_RATIO 64u /* no codec of LevelDB's compresses a block further than this */
+#define OPEN_MAX_RATIO 64u /* no codec of LevelDB compresses a block by a larger ratio */
 
 /* ---- blocks ---- */
 

@@ -304,8 +304,8 @@ static nay_status foreign_largest(const nay_foreign *f, nay_buffer *largest, nay
 
 /*
  * Adds the index entry of block i. An index key of block.h is at or above the last key of its block
- * and below the first key of the next. Where the index has first keys alone, that is the next first
- * key with a trailer that sorts before all its versions.
+ * and below the first key of the next. If the foreign index has only first keys, the index key is
+ * the next block's first key with a trailer that sorts before all versions of that key.
  */
 static nay_status foreign_index_entry(const nay_foreign *f, size_t i, const nay_buffer *largest,
                                       foreign_translation *t) {

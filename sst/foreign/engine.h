@@ -106,7 +106,7 @@ struct nay_foreign {
   nay_buffer blocks;        /* array of nay_foreign_block */
   uint64_t blocks_end;      /* offset of the first byte after the last block */
   nay_handle filter;        /* of the whole table; size 0: there is none */
-  const nay_format *format; /* layout of the table's filter or of the blocks' filters */
+  const nay_format *format; /* layout of the table's filter, or of the filters inside blocks */
   bool filter_in_blocks;    /* each block contains its own filter: nori's version 2 */
 
   /* What the table states about itself; see nay_sst_foreign_info. */
@@ -186,7 +186,7 @@ static inline size_t nay_sst__foreign_block_len(nay_bytes translated) {
 }
 
 /* nay_sst__foreign_translate_index: translates the index into `to`, a block of block.h whose values
- * are handles. Sets *largest to the last key of the table. */
+   are handles. Sets *largest to the last key of the table. */
 nay_status nay_sst__foreign_translate_index(const nay_foreign *f, nay_buffer *to,
                                             nay_buffer *largest, nay_diag *diag);
 

@@ -92,8 +92,8 @@ static nay_status foreign_check_options(const nay_foreign_options *o,
 
 /* ---- calls ---- */
 
-/* Sets the defaults and opens the filter builder and the sink; `sink` NULL: the file at `path`. The
- * sink comes last, so a failure leaves no file to abort. */
+/* Sets the defaults, and opens the filter builder and the sink; `sink` NULL: the file at `path`.
+   The sink is opened last, so no failure leaves it open. */
 static nay_status foreign_writer_begin(nay_foreign_writer *w, const char *path,
                                        const nay_sst_target *sink, nay_diag *diag) {
   nay_foreign_options *o = &w->options;

@@ -15,16 +15,17 @@
 #include "nay_format.h"
 #include "nay_sst.h"
 
-/* nay_foreign_options: how a table is made; zero but for the name: as its engine does by default.
- */
+/* nay_foreign_options: how a table is written. Only the name is required; zero means the engine's
+   default. */
 typedef struct nay_foreign_options {
-  const char *name;          /* as nay_sst_layout_at lists it; "mini-lsm-sst" is that of week 2 */
+  const char *name;          /* as nay_sst_layout_at lists it; "mini-lsm-sst" means week 2 */
   uint32_t block_bytes;      /* 0: 4096 */
   uint32_t restart_interval; /* nori; 0: 16 */
   bool quotient;             /* nori: a quotient filter in each block (version 2) */
   bool no_sync;
   uint32_t bits_per_key; /* nori's Bloom filter; 0: 10. mini-lsm always has 10 */
-  uint64_t nkeys;        /* nori's Bloom filter is planned for these; 0: those that are added */
+  /* nori: number of keys to plan the Bloom filter for; 0: the number of keys added */
+  uint64_t nkeys;
   const nay_sst_codec *codec; /* nori: NULL, or one of id 4 (LZ4) or 2 (zstd) */
 } nay_foreign_options;
 
@@ -40,8 +41,9 @@ typedef struct nay_foreign_entry_in {
 
 /* nay_foreign_layout: the encoder of one layout. */
 typedef struct nay_foreign_layout {
-  unsigned form;      /* mini-lsm: the features of its layout, MINI_ bits */
-  const char *filter; /* name of the filter's format, one for the whole table; NULL: none */
+  unsigned form; /* mini-lsm: the features of its layout, MINI_ bits */
+  /* Layout of the whole table's filter, as nay_format_find takes it; NULL: no such filter */
+  const char *filter;
   nay_foreign_versions versions;
   /* Returns why the layout cannot hold an entry; NULL: it can. */
   const char *(*refuses)(const nay_foreign_writer *, const nay_foreign_entry_in *);
@@ -75,7 +77,8 @@ struct nay_foreign_writer {
   nay_diag trouble;  /* its cause */
 };
 
-/* nay_sst__foreign_writer_new: a writer to the target, or to the file at path if it is NULL. */
+/* nay_sst__foreign_writer_new: makes a writer to the target, or to the file at path if the target
+   is NULL. */
 nay_status nay_sst__foreign_writer_new(const char *path, const nay_sst_target *target,
                                        const nay_foreign_options *options, const nay_allocator *a,
                                        nay_diag *diag, nay_foreign_writer **writer);

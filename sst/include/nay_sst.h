@@ -487,7 +487,7 @@ typedef struct nay_sst_foreign_info {
   /* The file does not state `versions`: they were inferred by parsing all blocks */
   bool versions_tried;
   const char *codec; /* "none", "lz4", "zstd" */
-  /* Nori's first writer: the footer names a codec, but the blocks are uncompressed */
+  /* nori's first writer: the footer names a codec, but the blocks are uncompressed */
   bool codec_ignored;
   bool has_checksums; /* blocks, metadata and filter have checksums */
   bool has_nentries;

@@ -6,8 +6,8 @@
 #define READAHEAD_AFTER 3u
 #define READAHEAD_MIN_WINDOW 16384u
 
-/* Records the access to a block. Returns how many bytes to read from its start; 0: read the block
- * alone. */
+/* Records the access to a block. Returns the number of bytes to read from its start; 0: only the
+   block. */
 static size_t readahead_window(nay_readahead *r, uint64_t end, uint64_t at, size_t len) {
   bool follows = r->sequential != 0 && at >= r->last_end;
   r->sequential = follows ? r->sequential + (r->sequential < READAHEAD_AFTER) : 1;

@@ -3,7 +3,8 @@
  *
  *   | PAR1 | pages, filters, indexes ... | footer | length of the footer u32 | PAR1 |
  *
- * A probe reads the header of a filter, at most 64 bytes where writers put no more, and one block.
+ * A probe reads two ranges of the file: the header of a filter, 64 bytes of which nearly always
+ * suffice, and one block of the filter.
  */
 #include "lake/parquet.h"
 
@@ -15,9 +16,10 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#define PARQUET_END 8u      /* length, magic number */
-#define PARQUET_HEAD 64u    /* the header of a filter is 15 to 19 bytes */
-#define PARQUET_HEADS 4096u /* with fields that nobody knows yet */
+#define PARQUET_END 8u   /* the end of a file: footer length and magic number */
+#define PARQUET_HEAD 64u /* bytes read for a filter's header; known writers use 15 to 19 */
+/* Bytes read for a header with fields of later versions of the format */
+#define PARQUET_HEADS 4096u
 
 static const uint8_t parquet_magic[4] = {'P', 'A', 'R', '1'};
 static const uint8_t parquet_encrypted[4] = {'P', 'A', 'R', 'E'};
@@ -185,7 +187,8 @@ nay_status nay_sst_parquet_filter_at(const nay_sst_parquet *p, uint64_t group, u
 
 /* ---- filters ---- */
 
-/* The header of a filter: its length, and the blocks after it, all of which are in the file. */
+/* Reads the header of a filter: the header's length, and the number of bytes of the blocks after
+   it. All blocks lie inside the file. */
 static nay_status parquet_header(nay_sst_parquet *p, const parquet_chunk *chunk, nay_diag *diag,
                                  size_t *header, uint64_t *nbytes) {
   uint8_t head[PARQUET_HEADS];
@@ -246,7 +249,7 @@ nay_status nay_sst_parquet_filter_read(nay_sst_parquet *p, uint64_t group, uint6
   return status;
 }
 
-/* One block of a filter. */
+/* Probes one block of a filter. */
 static nay_status parquet_probe_block(nay_sst_parquet *p, const parquet_chunk *chunk, size_t header,
                                       uint64_t nbytes, uint64_t hash, nay_diag *diag, bool *maybe) {
   uint8_t block[NAY_SBBF_BYTES];
@@ -263,7 +266,8 @@ static nay_status parquet_probe_block(nay_sst_parquet *p, const parquet_chunk *c
 
 static uint64_t parquet_hash(const parquet_key *key) { return XXH64(key->at, key->len, 0); }
 
-/* The zero of the other sign: the sign is the last bit, and all others are 0. */
+/* Changes the sign of a floating-point zero. The sign is the highest bit of the last byte; all
+   other bits are 0. */
 static void parquet_flip_zero(parquet_key *key) { key->short_bytes[key->len - 1] ^= 0x80; }
 
 static nay_status parquet_key_of(const nay_sst_parquet *p, uint64_t column, const char *text,

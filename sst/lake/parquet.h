@@ -1,4 +1,4 @@
-/* parquet.h - a Parquet file as its footer describes it: see nay_sst_parquet.h. */
+/* parquet.h - an open Parquet file, as its footer describes it: see nay_sst_parquet.h. */
 #ifndef NAY_SST_LAKE_PARQUET_H
 #define NAY_SST_LAKE_PARQUET_H
 
@@ -6,7 +6,7 @@
 #include "io/table_file.h"
 #include "nay_sst_parquet.h"
 
-/* The physical types of Parquet. */
+/* Parquet's physical types. */
 typedef enum parquet_physical {
   PARQUET_BOOLEAN = 0,
   PARQUET_INT32 = 1,
@@ -18,17 +18,17 @@ typedef enum parquet_physical {
   PARQUET_FIXED = 7
 } parquet_physical;
 
-/* What the values of a physical type stand for, where that changes how a text is read. */
+/* Parquet's logical types, where they change how a text is parsed. */
 typedef enum parquet_logical {
   PARQUET_PLAIN,
-  PARQUET_SIGNED, /* of `width` bits */
+  PARQUET_SIGNED, /* integers of `width` bits */
   PARQUET_UNSIGNED,
-  PARQUET_DECIMAL, /* of `scale` digits after the point */
+  PARQUET_DECIMAL, /* numbers with `scale` digits after the decimal point */
   PARQUET_DATE,
-  PARQUET_TIMESTAMP, /* of `per_second` */
+  PARQUET_TIMESTAMP, /* `per_second` units per second */
   PARQUET_TIME,
   PARQUET_UUID,
-  PARQUET_OPAQUE /* no text is read: INTERVAL, FLOAT16 */
+  PARQUET_OPAQUE /* no text can be parsed as this type: INTERVAL, FLOAT16 */
 } parquet_logical;
 
 typedef struct parquet_type {
@@ -47,7 +47,7 @@ typedef struct parquet_column {
 
 #define PARQUET_HAS_FILTER 1u
 #define PARQUET_ENCRYPTED 2u
-#define PARQUET_ELSEWHERE 4u /* in another file */
+#define PARQUET_ELSEWHERE 4u /* the chunk is in another file */
 
 typedef struct parquet_chunk {
   uint64_t offset;
@@ -66,24 +66,25 @@ struct nay_sst_parquet {
   nay_memory columns_memory, groups_memory, chunks_memory;
   parquet_column *columns;
   uint64_t *group_rows;
-  parquet_chunk *chunks; /* ncolumns for each row group */
+  parquet_chunk *chunks; /* ngroups * ncolumns chunks, row group after row group */
   uint64_t ncolumns, ngroups, nrows, nfilters, nencrypted;
   char created_by[128];
 };
 
-/* nay_sst__parquet_footer: fills all of p from p->footer. */
+/* nay_sst__parquet_footer: parses p->footer and fills in the rest of *p. */
 nay_status nay_sst__parquet_footer(nay_sst_parquet *p, nay_diag *diag);
 
-/* nay_sst__parquet_type_text: a short name of a type. */
+/* nay_sst__parquet_type_text: writes a short name of the type. */
 void nay_sst__parquet_type_text(const parquet_type *type, char *text, size_t cap);
 
-/* parquet_key: the bytes of a value: `short_bytes`, or a text as it is. */
+/* parquet_key: the bytes that a filter hashes for a value: `short_bytes`, or the caller's text
+   itself. */
 typedef struct parquet_key {
   uint8_t short_bytes[16];
   const uint8_t *at;
   size_t len;
-  bool any;       /* NaN: a filter does not tell */
-  bool also_zero; /* the other zero: the same bytes with the other sign */
+  bool any;       /* NaN: filters cannot exclude it */
+  bool also_zero; /* a floating-point zero: the zero with the other sign is probed as well */
 } parquet_key;
 
 nay_status nay_sst__parquet_key(const parquet_type *type, const char *text, size_t len,

@@ -1,6 +1,6 @@
 /*
- * parquet_footer.c - FileMetaData of a Parquet file: the columns of the schema, and for each row
- * group and column where the filter is.
+ * parquet_footer.c - parses FileMetaData, the footer of a Parquet file: the columns of the schema,
+ * and the position of the filter of each column chunk.
  *
  *   FileMetaData    2 schema, 3 num_rows, 4 row_groups, 6 created_by, 8 encryption_algorithm
  *   SchemaElement   1 type, 2 type_length, 4 name, 5 num_children, 6 converted_type, 7 scale,
@@ -9,17 +9,18 @@
  *   ColumnChunk     1 file_path, 3 meta_data, 8 crypto_metadata, 9 encrypted_column_metadata
  *   ColumnMetaData  1 type, 3 path_in_schema, 14 bloom_filter_offset, 15 bloom_filter_length
  *
- * The schema is a tree in the order of a walk; its leaves are the columns, and chunks come in the
- * same order. That is what the specification says; a chunk whose path or type contradicts it is
- * damage, because answers would be those of another column. Two passes: the first counts, so that
- * memory is allocated once, for what the footer's bytes can really hold.
+ * The schema lists a tree in depth-first order. Its leaves are the columns, and a row group lists
+ * its chunks in the same order, as the specification demands. A chunk with another path or type is
+ * corrupt: answers would be those of another column. The parser makes two passes. The first pass
+ * counts, so memory is allocated once, and only for elements that the footer's bytes really
+ * contain.
  */
 #include "base/thrift.h"
 #include "lake/parquet.h"
 
 #define PARQUET_MAX_DEPTH 64u
 
-/* SchemaElement.converted_type */
+/* Values of SchemaElement.converted_type. */
 enum {
   CONVERTED_DECIMAL = 5,
   CONVERTED_DATE = 6,
@@ -27,12 +28,12 @@ enum {
   CONVERTED_TIME_MICROS = 8,
   CONVERTED_TIMESTAMP_MILLIS = 9,
   CONVERTED_TIMESTAMP_MICROS = 10,
-  CONVERTED_UINT_8 = 11, /* to 14: UINT_64 */
-  CONVERTED_INT_8 = 15,  /* to 18: INT_64 */
+  CONVERTED_UINT_8 = 11, /* 11 to 14: UINT_8 to UINT_64 */
+  CONVERTED_INT_8 = 15,  /* 15 to 18: INT_8 to INT_64 */
   CONVERTED_INTERVAL = 21
 };
 
-/* Fields of the union LogicalType */
+/* Fields of the union LogicalType. */
 enum {
   LOGICAL_DECIMAL = 5,
   LOGICAL_DATE = 6,
@@ -69,7 +70,7 @@ static void footer_converted(parquet_type *type, int64_t converted) {
   }
 }
 
-/* TimeUnit: a union of empty structs. */
+/* Reads a TimeUnit: a union of empty structs. */
 static int64_t footer_unit(nay_thrift *t, const nay_thrift_field *field) {
   static const int64_t units[] = {0, 1000, 1000000, 1000000000};
   nay_thrift_field member = {0, 0};
@@ -82,7 +83,7 @@ static int64_t footer_unit(nay_thrift *t, const nay_thrift_field *field) {
   return unit;
 }
 
-/* The struct of one member of LogicalType. */
+/* Reads the struct of one member of LogicalType. */
 static void footer_logical_member(nay_thrift *t, int32_t kind, parquet_type *type) {
   nay_thrift_field field = {0, 0};
   while (nay__thrift_next(t, &field)) {
@@ -138,7 +139,8 @@ static schema_element footer_element(nay_thrift *t) {
   }
   e.has_type = physical >= 0;
   e.type.scale = (int32_t)scale;
-  if (stated.logical != PARQUET_PLAIN) e.type = stated; /* the newer field wins */
+  /* LogicalType replaces converted_type, which is older */
+  if (stated.logical != PARQUET_PLAIN) e.type = stated;
   if (physical > PARQUET_FIXED && t->bad == NULL) t->bad = "a column has an unknown type";
   e.type.physical = (parquet_physical)physical;
   e.type.fixed_len = fixed > 0 && fixed <= INT32_MAX ? (int32_t)fixed : 0;
@@ -148,16 +150,17 @@ static schema_element footer_element(nay_thrift *t) {
 
 /* ---- the schema ---- */
 
-/* The open groups: how many elements are still to come in each, and where its path is. */
+/* The open groups of the schema: for each group the number of elements left, and its path. */
 typedef struct schema_walk {
   int64_t left[PARQUET_MAX_DEPTH];
   size_t path_at[PARQUET_MAX_DEPTH], path_len[PARQUET_MAX_DEPTH];
   unsigned depth;
-  size_t used; /* bytes of paths, a zero after each */
+  size_t used; /* bytes of all paths so far, each with its NUL */
   uint64_t nleaves;
 } schema_walk;
 
-/* Opens what an element is, and closes what it completes. Its path is the next one. */
+/* Opens the group that an element starts, and closes the groups that it completes. The element's
+   path is the next one in the buffer. */
 static void walk_take(schema_walk *w, const schema_element *e, size_t path_len, nay_thrift *t) {
   w->left[w->depth]--;
   if (e->nchildren > 0) {
@@ -186,7 +189,7 @@ static size_t walk_path_len(const nay_sst_parquet *p, const schema_walk *w, cons
   return len;
 }
 
-/* Both passes: without names it only measures. */
+/* Parses the schema in either pass; names NULL: only measures. */
 static void footer_schema(nay_sst_parquet *p, nay_thrift *t, const nay_thrift_field *field,
                           char *names, schema_walk *w) {
   size_t n = nay__thrift_list(t, field, NAY_THRIFT_STRUCT);
@@ -216,7 +219,7 @@ static void footer_schema(nay_sst_parquet *p, nay_thrift *t, const nay_thrift_fi
 
 /* ---- row groups ---- */
 
-/* Whether a path of a chunk is that of its column. */
+/* Whether the path of a chunk equals the path of its column. */
 static void chunk_path(nay_thrift *t, const nay_thrift_field *field, const parquet_column *c) {
   size_t n = nay__thrift_list(t, field, NAY_THRIFT_BINARY);
   const char *at = c->name;
@@ -315,7 +318,7 @@ static void footer_groups(nay_sst_parquet *p, nay_thrift *t, const nay_thrift_fi
 
 typedef struct footer_found {
   nay_thrift_field schema_field, groups_field;
-  const uint8_t *schema, *groups; /* where they start; NULL: not there */
+  const uint8_t *schema, *groups; /* start of the schema and of the row groups; NULL: absent */
 } footer_found;
 
 static void footer_created_by(nay_sst_parquet *p, nay_thrift *t, const nay_thrift_field *field) {
@@ -323,7 +326,8 @@ static void footer_created_by(nay_sst_parquet *p, nay_thrift *t, const nay_thrif
   const uint8_t *text = nay__thrift_binary(t, field, &len);
   if (len >= sizeof p->created_by) len = sizeof p->created_by - 1;
   memset(p->created_by, 0, sizeof p->created_by);
-  for (size_t i = 0; i < len; i++) { /* for a terminal */
+  /* Control characters become '?', as the text goes to terminals */
+  for (size_t i = 0; i < len; i++) {
     p->created_by[i] = text[i] >= 0x20 && text[i] < 0x7f ? (char)text[i] : '?';
   }
 }
@@ -360,7 +364,8 @@ static nay_status footer_room(nay_sst_parquet *p, uint64_t n, size_t each, nay_m
 }
 
 static nay_status footer_allocate(nay_sst_parquet *p, const schema_walk *w) {
-  /* a chunk has a byte at least: the list of each group was counted against the bytes left */
+  /* A chunk takes at least one byte, and the list of each group was checked against the bytes
+     left. */
   if (p->ncolumns != 0 && p->ngroups > p->footer_len / p->ncolumns) return NAY_ECORRUPT;
   NAY_TRY(footer_room(p, w->used, 1, &p->names));
   NAY_TRY(footer_room(p, p->ncolumns, sizeof *p->columns, &p->columns_memory));

@@ -1,13 +1,13 @@
 /*
- * parquet_key.c - a text as a value of a Parquet column: the bytes that its filter hashes, which
- * are those of PLAIN encoding without a length.
+ * parquet_key.c - converts a text to the bytes that a Parquet filter hashes: the value in PLAIN
+ * encoding, without a length.
  *
  *   BOOLEAN 1 byte | INT32, FLOAT 4 | INT64, DOUBLE 8 | INT96 12, in hex | BYTE_ARRAY as it is
  *   FIXED_LEN_BYTE_ARRAY: a UUID, or hex
  *
- * Integers are little-endian. A date is days, a timestamp the unit of the column; a decimal its
- * digits without the point. A text that no value of the column equals is an error, never nay: it
- * may be a slip.
+ * Integers are little-endian. A date counts days, a timestamp counts the column's unit, and a
+ * decimal is an integer of its digits. A text that no value of the column can equal is an error,
+ * not a nay: it may be a typing mistake.
  */
 #include "base/bytes.h"
 #include "lake/parquet.h"
@@ -76,7 +76,7 @@ static void key_store(parquet_key *key, uint64_t value, size_t len) {
   key->len = len;
 }
 
-/* A text by nay_key.h, of types whose key is at most 16 bytes. */
+/* Parses a text by nay_key.h, for types whose key has at most 16 bytes. */
 static nay_status key_parse(nay_key_type type, const char *text, size_t len, nay_diag *diag,
                             uint8_t bytes[16]) {
   size_t written;
@@ -90,7 +90,8 @@ static bool key_is_integer(const char *text, size_t len) {
   return digits;
 }
 
-/* An integer of `width` bits; the text has its sign, which two's complement alone does not tell. */
+/* Stores an integer of `width` bits. `text` has the sign, which the two's complement alone does not
+   show. */
 static nay_status key_integer(const parquet_type *type, const char *text, size_t len,
                               nay_diag *diag, uint64_t *value) {
   uint8_t bytes[16];
@@ -108,7 +109,7 @@ static nay_status key_integer(const parquet_type *type, const char *text, size_t
   return NAY_OK;
 }
 
-/* "12.5" with scale 2 is 1250; digits beyond the scale must be zeros. */
+/* Parses a decimal: "12.5" with scale 2 is 1250. Digits beyond the scale must be zeros. */
 static nay_status key_decimal(const parquet_type *type, const char *text, size_t len,
                               nay_diag *diag, uint64_t *value) {
   size_t i = len != 0 && (text[0] == '-' || text[0] == '+');
@@ -144,7 +145,7 @@ static nay_status key_decimal(const parquet_type *type, const char *text, size_t
   return NAY_OK;
 }
 
-/* A timestamp as ISO 8601, in the unit of the column. */
+/* Parses an ISO 8601 timestamp in the column's unit. */
 static nay_status key_timestamp(const parquet_type *type, const char *text, size_t len,
                                 nay_diag *diag, uint64_t *value) {
   uint8_t bytes[16];
@@ -187,8 +188,9 @@ static nay_status key_whole(const parquet_type *type, const char *text, size_t l
 }
 
 /*
- * A float is the nearest to the text. It comes from the nearest double, and rounding twice can miss
- * it only when that double lies in the middle of two floats: such a text is refused.
+ * Parses a float. The nearest double is rounded to the nearest float. Rounding twice can miss the
+ * float nearest to the text only if the double lies exactly between two floats: such a text is
+ * refused.
  */
 static nay_status key_float(const parquet_type *type, const char *text, size_t len, nay_diag *diag,
                             parquet_key *key) {
@@ -203,7 +205,7 @@ static nay_status key_float(const parquet_type *type, const char *text, size_t l
   }
   double wide;
   memcpy(&wide, &word, sizeof wide);
-  bool small = magnitude < UINT64_C(0x381) << 52; /* below the least normal float */
+  bool small = magnitude < UINT64_C(0x381) << 52; /* a subnormal float */
   if ((word & 0x1fffffff) == 0x10000000 || (small && magnitude != 0 && !key->any)) {
     float narrow = (float)wide;
     if ((double)narrow != wide) return key_refuse(diag, "the text lies between two floats");
@@ -215,7 +217,7 @@ static nay_status key_float(const parquet_type *type, const char *text, size_t l
   return NAY_OK;
 }
 
-/* Bytes of a fixed length, in hex. */
+/* Parses hex digits as a value of fixed length. */
 static nay_status key_hex(size_t fixed_len, const char *text, size_t len, nay_diag *diag,
                           parquet_key *key) {
   size_t written;

@@ -1,18 +1,19 @@
 /*
- * lsm_allocate.c - which level of an LSM tree gets how many bytes of filter.
+ * lsm_allocate.c - distributes the memory budget of the filters over the levels of an LSM tree.
  *
  * The problem. Level i has r_i runs of F_i tables. A filter of s bytes has the false-positive rate
- * (FPR) f_i(s), so an absent lookup reads sum r_i f_i(s_i) data blocks, and the filters take sum
- * r_i F_i s_i bytes. Minimise the former while the latter stays within the budget. f_i(0) = 1: no
- * filter, every lookup reads the run.
+ * (FPR) f_i(s), with f_i(0) = 1: without a filter every lookup reads the run. A lookup of an absent
+ * key reads sum r_i f_i(s_i) data blocks, and the filters take sum r_i F_i s_i bytes. Minimise the
+ * reads while the bytes stay within the budget.
  *
  * Monkey (Dayan, Athanassoulis, Idreos, SIGMOD 2017) solves this for ideal Bloom filters, f(s) =
- * e^(-s 8 ln(2)^2 / n), by Lagrange multipliers: at the optimum all levels gain equally from one
- * more byte, so the FPRs are proportional to the keys of a run. Real families are not ideal: blocks
- * and grids round sizes, fuse filters have whole bits from 4 up, k is an integer, a Bloom filter of
- * half a bit per key is hardly better than none. So the curves f_i are tabulated from the families'
- * own plans (nay_params_plan), in steps of 1/8 bit per key up to 64 (of half a byte for the few
- * keys whose filters have a least size), and reduced to their lower convex hulls:
+ * e^(-s 8 ln(2)^2 / n), by Lagrange multipliers. At the optimum all levels gain equally from one
+ * more byte, so the FPRs are proportional to the keys of a run. Real filter families are not ideal:
+ * sizes are rounded to blocks, binary fuse filters have whole bits from 4 up, k is an integer, and
+ * a Bloom filter of half a bit per key is hardly better than none. So the curves f_i are tabulated
+ * from the families' own plans (nay_params_plan), in steps of 1/8 bit per key up to 64 bits, or of
+ * half a byte for the few keys whose filters have a minimum size. The tables are reduced to their
+ * lower convex hulls:
  *
  *     FPR 1 *.                     hull of a fuse filter: from none straight to 4 bits,
  *           |  '.                  whatever lies between is never worth its bytes
@@ -20,20 +21,23 @@
  *           |        '*--*---*     gain per byte falls from segment to segment
  *           +--------------------> bytes
  *
- * The multiplier method on hulls is a greedy: take the segment with the largest gain per byte of
- * all levels until the budget is used up. That is optimal up to the one segment that no longer
- * fits. There are two ways on, both are tried, and the better result is kept: leave it and go on
- * with the other levels; or take it first of all and plan the other levels again within the rest.
+ * GREEDY. On hulls the multiplier method is a greedy algorithm: it takes the segment with the
+ * largest gain per byte of all levels until the budget is used up. This is optimal up to the one
+ * segment that does not fit. The greedy then continues in two ways, and keeps the better result: it
+ * skips that segment and continues with the other levels; or it takes that segment first, and plans
+ * the other levels again with the rest of the budget.
  *
- * Where the budget is a few segments long, what does not fit is most of it. So the same is also
- * solved as the knapsack problem that it is: of each level one tabulated size, on the hull or not,
- * with the budget in 1,024 units and sizes rounded up to them; dynamic programming finds the best.
- * The better of the two is kept. At last neighbouring levels exchange bytes while that helps, which
- * finds sizes between those of the table.
+ * KNAPSACK. If the budget is only a few segments long, the segment that does not fit is most of it.
+ * So the problem is also solved as a knapsack problem: each level gets one tabulated size, on the
+ * hull or not. The budget has 1,024 units, sizes are rounded up to units, and dynamic programming
+ * finds the best combination. The better of the two results is kept.
  *
- * The result is never worse than what the caller starts from. Cost: 512 plans for each level and
- * some hundred for each exchange, a microsecond or ten each, and half a million additions for each
- * level; 24 KiB of memory for each level, and 150 KiB.
+ * EXCHANGE. Finally neighbouring levels exchange bytes as long as that lowers the reads, which
+ * finds sizes between the tabulated ones.
+ *
+ * The result is never worse than the allocation that the caller passes. Cost: 512 plans per level
+ * and some hundred per exchange, at 1 to 10 microseconds each, and half a million additions per
+ * level. The memory is 24 KiB per level, and 150 KiB for the knapsack.
  */
 #include "plan/lsm.h"
 
@@ -43,24 +47,24 @@
 #define LSM_UNITS 1024u
 #define LSM_POINTS (LSM_STEPS_PER_BIT * NAY_LSM_MAX_BITS + 1)
 
-/* Sizes of the filters of one level, from none to the lowest FPR: all that are worth their bytes,
- * or their lower convex hull. */
+/* lsm_hull: filter sizes of one level in ascending order, from no filter to the lowest FPR. The
+   array has all sizes that are worth their bytes, or only those on the lower convex hull. */
 typedef struct lsm_hull {
   size_t n;
   nay_lsm_size at[LSM_POINTS];
 } lsm_hull;
 
-/* The knapsack: the fewest reads of the levels so far within so many units, and the size that the
- * last of them has then. */
+/* lsm_knapsack: for each number of units the fewest reads of the levels so far, and the size of the
+   last level in that solution. */
 typedef struct lsm_knapsack {
   double reads[2][LSM_UNITS + 1];
   uint16_t chosen[NAY_LSM_MAX_LEVELS][LSM_UNITS + 1];
 } lsm_knapsack;
 
-/* A state of the greedy: which point of its hull each level has. */
+/* lsm_state: a state of the greedy: the point on the hull that each level has reached. */
 typedef struct lsm_state {
   size_t at[NAY_LSM_MAX_LEVELS];
-  bool stuck[NAY_LSM_MAX_LEVELS]; /* its next segment did not fit */
+  bool stuck[NAY_LSM_MAX_LEVELS]; /* the level's next segment did not fit */
   uint64_t left;
 } lsm_state;
 
@@ -91,7 +95,7 @@ double nay_sst__lsm_reads(const nay_lsm_tree *tree, const nay_lsm_sizes *sizes) 
 
 /* ---- hulls ---- */
 
-/* FPR that is gained for each byte between two sizes. */
+/* Returns the FPR gained per byte between two sizes. */
 static double lsm_slope(nay_lsm_size a, nay_lsm_size b) {
   return (a.fpr - b.fpr) / (double)(b.nbytes - a.nbytes);
 }
@@ -119,7 +123,8 @@ static void lsm_hull_fill(const nay_lsm_run *run, lsm_hull *all, lsm_hull *hull)
 
 /* ---- the greedy ---- */
 
-/* The level whose next segment gains most for each byte, or tree->n. */
+/* Returns the level whose next segment gains most per byte; tree->n: no level has a segment
+   left. */
 static size_t lsm_steepest(const nay_lsm_tree *tree, const lsm_hull *hulls, const lsm_state *s) {
   size_t best = tree->n;
   double most = 0;
@@ -132,7 +137,7 @@ static size_t lsm_steepest(const nay_lsm_tree *tree, const lsm_hull *hulls, cons
   return best;
 }
 
-/* Takes segments while they fit; a level whose next one does not stays there. */
+/* Takes segments while they fit. A level whose next segment does not fit stays at its point. */
 static void lsm_greedy(const nay_lsm_tree *tree, const lsm_hull *hulls, lsm_state *s) {
   for (size_t best; (best = lsm_steepest(tree, hulls, s)) < tree->n;) {
     const nay_lsm_size *from = &hulls[best].at[s->at[best]];
@@ -146,14 +151,15 @@ static void lsm_greedy(const nay_lsm_tree *tree, const lsm_hull *hulls, lsm_stat
   }
 }
 
-/* A filter with its share of `left` more bytes, as far as these are of use. */
+/* Returns the filter after a level has got its share of `left` more bytes, as far as it can use
+   them. */
 static nay_lsm_size lsm_larger(const nay_lsm_run *run, nay_lsm_size now, uint64_t left) {
   uint64_t more = left / nay_sst__lsm_nfilters(run), most = nay_sst__lsm_most_bytes(run);
   if (more == 0 || now.nbytes >= most) return now;
   return nay_sst__lsm_filter(run, now.nbytes + nay__min_u64(more, most - now.nbytes));
 }
 
-/* Gives what is left to the level that gains most, until none gains. */
+/* Gives the remaining bytes to the level that gains most, until no level gains. */
 static void lsm_spend(const nay_lsm_tree *tree, uint64_t left, nay_lsm_sizes *sizes) {
   for (size_t round = 0; round < 2 * tree->n; round++) {
     size_t best = 0;
@@ -171,7 +177,7 @@ static void lsm_spend(const nay_lsm_tree *tree, uint64_t left, nay_lsm_sizes *si
   }
 }
 
-/* Completes a state and keeps it if it is better than *best. */
+/* Completes a state, and keeps it if it is better than *best. */
 static void lsm_finish(const nay_lsm_tree *tree, const lsm_hull *hulls, lsm_state *s,
                        nay_lsm_sizes *best) {
   nay_lsm_sizes sizes;
@@ -198,7 +204,7 @@ static void lsm_both_ways(const nay_lsm_tree *tree, const lsm_hull *hulls, uint6
 
 /* ---- the knapsack ---- */
 
-/* The best size of one level beside those before it, for every number of units. */
+/* Adds one level to the knapsack: finds its best size for every number of units. */
 static void lsm_pack(const nay_lsm_run *run, const lsm_hull *all, uint64_t unit,
                      const double *before, double *after, uint16_t *chosen) {
   for (size_t u = 0; u <= LSM_UNITS; u++) {
@@ -235,8 +241,8 @@ static void lsm_pack_all(const nay_lsm_tree *tree, const lsm_hull *all, uint64_t
 
 /* ---- exchanges ---- */
 
-/* Takes 1/part of the bytes of level `from` for level `to`; false, and nothing changes, if that
- * does not lower the reads. */
+/* Moves 1/part of the bytes of level `from` to level `to`. false: the move does not lower the
+   reads, and nothing has changed. */
 static bool lsm_exchange(const nay_lsm_tree *tree, size_t from, size_t to, uint64_t part,
                          uint64_t *left, nay_lsm_sizes *sizes) {
   const nay_lsm_run *a = &tree->level[from], *b = &tree->level[to];

@@ -1,6 +1,7 @@
 /*
- * lsm_plan.c - nay_sst_plan.h: checks the params, makes the tree (lsm_tree.c), gives every level
- * the same bits per key, and from there lets lsm_allocate.c find Monkey's allocation.
+ * lsm_plan.c - implements nay_sst_plan.h: checks the params, computes the tree (lsm_tree.c), gives
+ * every level the same bits per key (uniform), and starts from there to compute Monkey's allocation
+ * (lsm_allocate.c).
  */
 #include "base/bits.h"
 #include "plan/lsm.h"
@@ -12,7 +13,7 @@
 #define LSM_MAX_RATIO 1000000u
 #define LSM_MAX_LEVEL0 10000u
 #define LSM_TRIES 64u
-#define LSM_MAX_NBYTES ((uint64_t)1 << 62) /* 2^56 filters of one block */
+#define LSM_MAX_NBYTES ((uint64_t)1 << 62) /* 2^56 filters of one block each */
 
 static const char lsm_better_elsewhere[] = "no filter: the bytes save more reads on other levels";
 static const char lsm_too_few_bytes[] =
@@ -22,12 +23,12 @@ struct nay_sst_plan {
   nay_allocator allocator;
   nay_lsm_tree tree;
   uint64_t budget;
-  nay_lsm_sizes sizes[2]; /* by nay_sst_plan_allocation */
+  nay_lsm_sizes sizes[2]; /* indexed by nay_sst_plan_allocation */
 };
 
 /* ---- params ---- */
 
-static bool lsm_is_set(double x) { return x != 0; /* NaN is set, and refused */ }
+static bool lsm_is_set(double x) { return x != 0; /* NaN counts as set, and is refused later */ }
 
 static nay_status lsm_check_budget(const nay_sst_plan_params *p, nay_diag *diag) {
   int given = (p->nbytes != 0) + lsm_is_set(p->bits_per_key) + lsm_is_set(p->fpr);
@@ -75,7 +76,7 @@ static nay_status lsm_check_tree(const nay_sst_plan_params *p, nay_diag *diag) {
 
 /* ---- uniform ---- */
 
-/* floor(a * b / c), where the result is below 2^60. */
+/* Returns floor(a * b / c); the result must be below 2^60. */
 static uint64_t lsm_share(uint64_t a, uint64_t b, uint64_t c) {
   uint64_t low, high = nay__mul128(a, b, &low), at_low, at_high;
   uint64_t x = (uint64_t)((double)a * (double)b / (double)c);
@@ -90,8 +91,8 @@ static uint64_t lsm_share(uint64_t a, uint64_t b, uint64_t c) {
   return x;
 }
 
-/* A filter with at most this FPR. Planned by bytes it may take one probe less than planned by FPR,
- * for up to 1% more of it: some bytes more make up for that. */
+/* Returns a filter with at most this FPR. A filter planned by bytes may use one probe less than one
+   planned by FPR, for an FPR up to 1% higher: a few more bytes make up for that. */
 static nay_status lsm_filter_fpr(const nay_lsm_run *run, double fpr, nay_diag *diag,
                                  nay_lsm_size *size) {
   nay_params p = {sizeof p, .kind = run->kind, .nkeys = run->nkeys_filter, .fpr = fpr};
@@ -106,7 +107,7 @@ static nay_status lsm_filter_fpr(const nay_lsm_run *run, double fpr, nay_diag *d
   return nay__fail(diag, NAY_EINVAL, "fpr: no filter of this kind has it by its size", 0);
 }
 
-/* The same FPR for every run; the budget is what that takes. */
+/* Plans the same FPR for every run; the budget is the memory that these filters take. */
 static nay_status lsm_uniform_fpr(const nay_sst_plan_params *p, nay_diag *diag,
                                   nay_sst_plan *plan) {
   plan->budget = 0;
@@ -122,9 +123,10 @@ static nay_status lsm_uniform_fpr(const nay_sst_plan_params *p, nay_diag *diag,
   return NAY_OK;
 }
 
-/* The same bits for every key, at most NAY_LSM_MAX_BITS; filters never take more than that. */
+/* Plans the same bits for every key, at most NAY_LSM_MAX_BITS; filters never take more. */
 static void lsm_uniform_bits(const nay_sst_plan_params *p, nay_sst_plan *plan) {
-  uint64_t nkeys = 0, asked = 0; /* of all filters: a little above p->nkeys, as tables round */
+  /* Keys that all filters are planned for; slightly above p->nkeys, because tables round up */
+  uint64_t nkeys = 0, asked = 0;
   for (size_t i = 0; i < plan->tree.n; i++) {
     const nay_lsm_run *run = &plan->tree.level[i];
     nkeys += nay_sst__lsm_nfilters(run) * run->nkeys_filter;
@@ -143,7 +145,7 @@ static void lsm_uniform_bits(const nay_sst_plan_params *p, nay_sst_plan *plan) {
 
 /* ---- the plan ---- */
 
-/* Whether each level can have filters of its family at all; diag says why not. */
+/* Checks that each level can have filters of its family; diag tells the reason if not. */
 static nay_status lsm_check_kind(const nay_lsm_tree *tree, nay_diag *diag) {
   for (size_t i = 0; i < tree->n; i++) {
     nay_params p = {sizeof p, .kind = tree->level[i].kind, .nkeys = 1000, .fpr = 0.1};
@@ -240,11 +242,12 @@ nay_status nay_sst_plan_stats(const nay_sst_plan *plan, nay_sst_plan_allocation 
   if (plan == NULL || sums == NULL || !lsm_is_allocation(allocation)) return NAY_EINVAL;
   NAY_TRY(nay__abi_check(NAY_ABI_LSM_SUMS, sums, NULL));
   nay_sst_plan_info s = {.nlevels = plan->tree.n, .nbytes_budget = plan->budget};
-  double found = 0; /* sum over keys of the reads wasted before the key is found */
+  double found = 0; /* sum over all keys of the reads wasted before the key is found */
   for (size_t i = 0; i < plan->tree.n; i++) {
     nay_sst_level level = {.size = sizeof level};
     NAY_TRY(nay_sst_plan_level(plan, allocation, i, &level));
-    double in_level = level.fpr * (double)(level.nruns - 1) / 2; /* half of the other runs */
+    /* On average half of the level's other runs are read first */
+    double in_level = level.fpr * (double)(level.nruns - 1) / 2;
     found += (double)level.nkeys * (s.absent_reads + in_level);
     s.nkeys += level.nkeys;
     s.nruns += level.nruns;

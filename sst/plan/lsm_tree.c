@@ -1,26 +1,27 @@
 /*
- * lsm_tree.c - the levels of an LSM tree of n keys: how many, how large, in how many runs.
+ * lsm_tree.c - computes the levels of an LSM tree of n keys: their number, sizes and runs.
  *
  * With a memtable of m keys and a size ratio T the capacity of level i = 1, 2, ... is
  *
  *     leveled                  one run     m T^i           1..L hold  m T (T^L - 1) / (T - 1)
  *     tiered, lazy leveled     T-1 runs    m T^(i-1) each  1..L hold  m (T^L - 1)
  *
- * L is the least number of levels that hold the keys. A tree is rarely full, so the levels are
- * scaled down together: each stays T times as large as the one before it, and the sum is n. (This
- * is also what RocksDB's level_compaction_dynamic_level_bytes aims at.) A tiered level has the most
- * runs that it ever has, T-1, as in Monkey's analysis, but no more than there are memtables in its
- * keys; lazy leveling merges those of level L into one.
+ * L is the smallest number of levels that hold the keys. A tree is rarely full, so all levels are
+ * scaled down together: each level stays T times as large as the one before it, and the sum is n.
+ * RocksDB's level_compaction_dynamic_level_bytes aims at the same shape. A tiered level has T-1
+ * runs, its maximum, as in Monkey's analysis, but no more runs than its keys fill memtables. Lazy
+ * leveling merges the runs of level L into one.
  *
- * In a leveled tree flushes may wait in level 0, each a run of m keys; level 0 comes off n first.
+ * In a leveled tree flushes may wait in level 0. Each is a run of m keys; level 0 is subtracted
+ * from n first.
  *
- * Numbers of keys above 2^53 are rounded by the doubles used here; the last level has what remains,
- * so the sum is always exact.
+ * Doubles round numbers of keys above 2^53. The last level gets the remaining keys, so the sum is
+ * always exact.
  *
  * Families: flushes and compactions write different filters, as in the RocksDB plug-in. A flush
- * holds up writers and its table is soon merged away: blocked, the fastest build. Compactions:
- * ribbon, the fewest bits for an FPR, for every bit per key saved on the last level lowers the FPR
- * of the whole tree.
+ * makes writers wait and its table is soon merged away, so it gets a blocked Bloom filter, the
+ * fastest to build. A compaction gets a ribbon filter, the fewest bits for an FPR, because every
+ * bit per key saved on the last level lowers the FPR of the whole tree.
  */
 #include "plan/lsm.h"
 
@@ -41,7 +42,8 @@ static void lsm_add(const nay_sst_plan_params *p, nay_lsm_tree *tree, uint32_t l
   run->why = p->kind != NAY_AUTO ? lsm_requested : flushed ? lsm_flushed : lsm_merged;
 }
 
-/* The least number of levels that hold n keys, and 1 + T + ... + T^(L-1) in *weights. */
+/* Returns the smallest number of levels that hold n keys. Sets *weights to 1 + T + ... +
+   T^(L-1). */
 static uint32_t lsm_depth(double n, double memtable, double ratio, bool tiered, double *weights) {
   double first = memtable * (tiered ? ratio - 1 : ratio);
   double power = 1, sum = 1;

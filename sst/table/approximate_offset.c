@@ -1,4 +1,5 @@
-/* approximate_offset.c - where in the file a key is, by the index alone. */
+/* approximate_offset.c - estimates the file offset of a key from the index alone (LevelDB's
+   ApproximateOffsetOf). */
 #include "table/get.h"
 
 /* Returns where the data ends. Like LevelDB, it takes the metaindex's offset. */

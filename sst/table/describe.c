@@ -1,4 +1,4 @@
-/* describe.c - nay_sst_stats: what an open table is, states and did. */
+/* describe.c - implements nay_sst_stats: description, properties and counters of an open table. */
 #include "table/table.h"
 #include "table/translated.h"
 

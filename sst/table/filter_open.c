@@ -158,8 +158,9 @@ static nay_status filter_open_entry(void *ctx, const nay_meta_entry *e) {
   filter_note_meta_block(t, e);
   bool wanted = (t->options.flags & NAY_SST_NO_FILTERS) == 0;
   switch (e->kind) {
-    case NAY_META_IS_PROPERTIES: /* nay's, or RocksDB's of format_version 0, which has LevelDB's
-                                    footer */
+    /* Nay's block, or the block of a RocksDB table with format_version 0, which has LevelDB's
+       footer */
+    case NAY_META_IS_PROPERTIES:
       if (!nay_sst__meta_has_block(e, t->meta.footer.at)) return NAY_ECORRUPT;
       t->meta.properties = e->block;
       /* RocksDB has internal keys only; some entry types are its own */

@@ -44,7 +44,7 @@ nay_status nay_sst__get_other_type(nay_diag *diag, uint64_t at);
 /* nay_collector: the merge operands that a get has met so far. The caller sets the first three
  * fields; the others are valid once `started` is set. */
 struct nay_collector {
-  const nay_operator *by; /* call NULL: operands are an error */
+  const nay_operator *by; /* call NULL: there is no operator, and operands are an error */
   const nay_allocator *allocator;
   bool started;
   nay_operand operand;

@@ -178,7 +178,7 @@ nay_status nay_sst__table_read_checked(const nay_sst *t, const nay_checked_handl
                                        nay_hold **slot, nay_diag *diag, nay_bytes *contents) {
   NAY_TRY(nay_sst__table_read(t, handle->at, slot, diag, contents));
   if (!handle->checked)
-    return NAY_OK; /* LevelDB's own handles and those of foreign tables have no checksum */
+    return NAY_OK; /* LevelDB's own handles and foreign handles have no checksum */
   const uint8_t *raw =
       t->source.bytes != NULL ? t->source.bytes + handle->at.offset : (*slot)->raw.at;
   if (nay_sst__checked_handle_is(handle, raw)) return NAY_OK;

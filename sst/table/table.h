@@ -31,8 +31,8 @@
 #include "nay_sst.h"
 #include "struct_sizes.h"
 
-/* nay_sst_tally: the counters of a table, updated by relaxed atomics. Every get adds one to exactly
- * one of the first four. */
+/* nay_sst_tally: the counters of a table, updated by relaxed atomics. Every get increments exactly
+   one of the first four. */
 typedef struct nay_sst_tally {
   uint64_t out_of_range, useful, maybe, unfiltered;
   uint64_t false_positives, faults, loads, index_loads;
@@ -172,13 +172,13 @@ typedef struct nay_table_filters {
   uint64_t prefix_bytes;
 } nay_table_filters;
 
-/* nay_table_cached: what the table has to do with caches. */
+/* nay_table_cached: the table's use of caches. */
 typedef struct nay_table_cached {
   uint64_t id;
   /* Cache of index and filters: the caller's cache, or `own`. */
   nay_sst_cache *meta;
   nay_sst_cache *own;
-  size_t held; /* bytes charged to the caller's cache */
+  size_t held; /* bytes charged to the caller's cache for this table */
 } nay_table_cached;
 
 struct nay_sst {
@@ -220,11 +220,11 @@ typedef struct nay_hash_memo {
 /* nay_sst__describe: fills in what nay_sst_stats shows of a table that has just been opened. */
 void nay_sst__describe(nay_sst *sst);
 
-/* nay_sst__counters: each counter as it is at this moment. */
+/* nay_sst__counters: takes a snapshot of the counters. */
 nay_sst_counters nay_sst__counters(const nay_sst *sst);
 
-/* nay_sst__approximate_offset: where in the file the data block begins that has the key or would
- * have it; behind the data if all keys are below. By the index alone: no block is read. */
+/* nay_sst__approximate_offset: the file offset of the data block that has the key or would have it;
+   the end of the data if all keys are below it. Reads the index only. */
 nay_status nay_sst__approximate_offset(const nay_sst *sst, const void *key, size_t len,
                                        nay_diag *diag, uint64_t *offset);
 
@@ -266,8 +266,7 @@ nay_status nay_sst__table_read_data(const nay_sst *sst, const nay_block *index,
 nay_status nay_sst__check_block(const nay_sst *sst, const nay_block *index, const nay_entry *entry,
                                 nay_handle handle, const nay_block *block, nay_diag *diag);
 
-/* nay_sst__order_unknown: returns the error that every search gets while the key order is
- * unverified. */
+/* nay_sst__order_unknown: returns the error of every search while the key order is unverified. */
 static inline nay_status nay_sst__order_unknown(const nay_sst *sst, nay_diag *diag) {
   if (diag != NULL) *diag = sst->sorting.unknown_why;
   return sst->sorting.unknown;
@@ -378,7 +377,8 @@ static inline const char *nay_sst__key(const nay_sst *sst) {
 /* nay_sst__filter_fault: counts a filter that is damaged or cannot be read. */
 void nay_sst__filter_fault(const nay_sst *sst);
 
-/* Answer of the filters of a table. NAY_NOT_PROBED: no filter covers this key or range. */
+/* nay_verdict: the answer of a table's filters. NAY_NOT_PROBED: no filter covers this key or
+   range. */
 typedef enum nay_verdict { NAY_NOT_PROBED, NAY_SAYS_NAY, NAY_SAYS_MAYBE } nay_verdict;
 
 /* nay_sst__probe: probes the full filter, the filter partition or the prefix filter, which need no

@@ -51,7 +51,7 @@ static nay_status foreign_open_index(nay_sst *t, nay_diag *diag) {
   t->range.empty = t->blocks.n == 0;
   t->meta.footer.index = (nay_handle){t->foreign->blocks_end, 0};
   if (t->range.empty) return NAY_OK;
-  /* the index has user keys: the smallest internal key of one has the largest trailer */
+  /* The index has user keys. The smallest internal key of a user key has the largest trailer. */
   uint8_t trailer[NAY_KEY_TRAILER];
   const nay_foreign_block *first = nay_sst__foreign_block_at(t->foreign, 0);
   nay__store64le(trailer, NAY_KEY_TRAILER_NEWEST);

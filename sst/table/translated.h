@@ -1,11 +1,11 @@
-/* translated.h - a table of nori or mini-lsm as a nay_sst: what open.c, read_block.c and
- * iterator.c call. */
+/* translated.h - a table of nori or mini-lsm as a nay_sst: the calls of open.c, read_block.c and
+   iterator.c. */
 #ifndef NAY_SST_TABLE_TRANSLATED_H
 #define NAY_SST_TABLE_TRANSLATED_H
 
 #include "table/table.h"
 
-/* nay_sst__open_foreign: opens a foreign table whose file is open already. */
+/* nay_sst__open_foreign: opens a foreign table whose file is already open. */
 nay_status nay_sst__open_foreign(nay_sst *sst, const nay_foreign_engine *engine, nay_diag *diag);
 
 /* nay_sst__read_foreign: reads a block and translates it into hold->plain, terms included. */
@@ -19,7 +19,7 @@ uint64_t nay_sst__foreign_term(const nay_block *block, uint32_t entry_at);
  * NAY_ENOMEM. */
 nay_status nay_sst__note_checks(nay_sst *sst);
 
-/* nay_sst__foreign_info: what a table of another engine says of itself. */
+/* nay_sst__foreign_info: describes a foreign table for nay_sst_stats. */
 void nay_sst__foreign_info(const nay_sst *sst, nay_sst_foreign_info *info);
 
 #endif /* NAY_SST_TABLE_TRANSLATED_H */

@@ -29,7 +29,8 @@
 
 struct nay_sst_writer {
   nay_allocator allocator;
-  nay_foreign_writer *foreign; /* of a table of another engine; then nothing else is in use */
+  /* Writer of another engine's layout; if set, the other fields are unused */
+  nay_foreign_writer *foreign;
   nay_sst_write_options options;
   nay_params params; /* parameters of native filters */
   nay_order order;
@@ -226,7 +227,7 @@ static void writer_blame(const nay_sst_writer *w, nay_diag *diag) {
   if (diag != NULL && w->why.what != NULL) *diag = w->why;
 }
 
-/* Why the entry cannot be added; NULL: it can. */
+/* Returns why the entry cannot be added; NULL: it can. */
 static const char *writer_refuses(const nay_sst_writer *w, const void *key, size_t len,
                                   size_t value_len, size_t *shared) {
   nay_sst_entry ignored = {.size = sizeof ignored};
@@ -438,7 +439,8 @@ static nay_status writer_init(nay_sst_writer *w, const char *path, const nay_sst
   return NAY_OK;
 }
 
-/* The options of a table of another engine; any that it does not have is an error. */
+/* Checks the options of a table of another engine. An option that the engine does not have is an
+   error. */
 static nay_status writer_foreign_options(const nay_sst_write_options *o, nay_diag *diag,
                                          nay_foreign_options *f) {
   nay_params p = {.size = sizeof p};

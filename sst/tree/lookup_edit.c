@@ -128,9 +128,9 @@ static void edit_add(edit_work *w, const nay_sst *t) {
       (edit_place){l->nlevels - 1, l->nslots != slot ? slot : SIZE_MAX, l->ntables - 1};
 }
 
-/* Where added table i goes: before the table with this number in the old lookup. SIZE_MAX: there is
- * no added table i. 0: at once, for empty tables and in overlapping levels, whose added tables come
- * first because they are the newest. */
+/* Returns the place of added table i: it precedes the table with this number in the old lookup.
+   SIZE_MAX: there is no added table i. 0: the front, for empty tables and for overlapping levels,
+   whose added tables are the newest. */
 static size_t edit_insert_before(const edit_work *w, const nay_level_slots *level,
                                  const nay_sst_lookup_edit *e, size_t i) {
   if (i == e->nadded) return SIZE_MAX;

@@ -24,7 +24,7 @@
 typedef struct many_key {
   uint64_t head;   /* bytewise order: the 8 bytes after the prefix that all keys share, big-endian;
                       custom comparators: 0 */
-  uint32_t number; /* of the key in the chunk */
+  uint32_t number; /* position of the key in the chunk */
 } many_key;
 
 /* many_chunk: a chunk of keys. Its arrays are in one allocation. */

@@ -1,5 +1,5 @@
 /*
- * memtable.c - nay_sst_memtable.h: LevelDB's memtable, a skip list in an arena.
+ * memtable.c - implements nay_sst_memtable.h as LevelDB does: a skip list in an arena.
  *
  *   node    | trailer u64 | len u32 | value_len u32 | height u32 | next[height] |
  *           | user key | trailer u64le | value |
@@ -7,18 +7,18 @@
  *
  * A node of height h is in the lists 0 to h - 1. List 0 has all nodes, in the order of internal
  * keys: by user key, the newest version first. Each higher list has about a quarter of the nodes of
- * the one below it, so a search takes O(log n) steps. A node's height is a hash of the number of
- * entries before it, so the same adds make the same lists. (The sequence number would not do: a
- * batch may give all its entries the same one.) An attacker who chooses the order of the adds can
- * make searches long, as in LevelDB, whose random heights have a fixed seed.
+ * the list below it, so a search takes O(log n) steps. A node's height is a hash of the number of
+ * entries before it, so the same adds make the same lists. A hash of the sequence number would not
+ * work, because a batch may give all its entries the same one. An attacker who chooses the order of
+ * the adds can make searches slow, as in LevelDB, whose random heights have a fixed seed.
  *
  * One thread inserts while others read without a lock. A node is complete before the release store
  * that links it, so a reader that loads the link with acquire sees the whole node. Nodes are never
  * removed, so a reader never meets freed memory.
  *
  * The arena allocates pages of 64 KiB; a larger entry gets a page of its own. All pages are freed
- * with the memtable. An entry takes its key and value, 24 bytes of header, 8 of trailer and 10.7 of
- * links on average.
+ * with the memtable. An entry takes its key and value, 24 bytes of header, 8 bytes of trailer and
+ * on average 10.7 bytes of links.
  */
 #include "base/alloc.h"
 #include "block/block.h"
@@ -31,7 +31,7 @@
 
 typedef struct memtable_node {
   uint64_t trailer; /* sequence << 8 | type */
-  uint32_t len;     /* of the user key */
+  uint32_t len;     /* length of the user key */
   uint32_t value_len;
   uint32_t height;
   void *next[]; /* memtable_node *, accessed atomically */
@@ -47,8 +47,8 @@ struct nay_sst_memtable {
   nay_order order;
   memtable_page *pages; /* the first page is being filled */
   uint64_t count;       /* entries */
-  uint64_t bytes;       /* of all nodes */
-  memtable_node *head;  /* starts every list; no entry */
+  uint64_t bytes;       /* bytes of all nodes */
+  memtable_node *head;  /* first node of every list; holds no entry */
 };
 
 /* ---- nodes ---- */
@@ -273,8 +273,9 @@ static nay_status source_seek(void *ctx, const void *key, size_t len) {
   return source_at(c, memtable_find(c->m, &(nay_target){key, len, UINT64_MAX}, NULL));
 }
 
-/* Trailer 0, of a deletion at sequence 0, is the last that a version of the key can have. So
- * memtable_find returns that version if it exists, and otherwise a node after all versions. */
+/* Trailer 0 (a deletion at sequence number 0) is the last trailer that a version of the key can
+   have. So memtable_find returns that version if it exists, and otherwise a node after all
+   versions. */
 static nay_status source_seek_for_prev(void *ctx, const void *key, size_t len) {
   memtable_source *c = ctx;
   const nay_target oldest = {key, len, 0};

@@ -27,8 +27,8 @@ static uint64_t merge_sequence(const nay_merge_heap *h, const nay_merge_input *i
   return internal ? nay__load64le(i->key + user_len) >> 8 : 0;
 }
 
-/* Between equal user keys and sequence numbers the newer source wins, whether its entry is a value
- * or a deletion: engines without sequence numbers store 0 everywhere. */
+/* Between equal user keys and sequence numbers the newer source comes first, whether its entry is a
+   value or a deletion: engines without sequence numbers store 0 everywhere. */
 bool nay_sst__merge_before(const nay_merge_heap *h, const nay_merge_input *a,
                            const nay_merge_input *b) {
   size_t a_len = nay_sst__user_len(h->order, a->len), b_len = nay_sst__user_len(h->order, b->len);

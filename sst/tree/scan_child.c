@@ -93,7 +93,7 @@ nay_status nay_sst__scan_child_move(nay_scan_child *c, nay_scan_move move, nay_b
   }
   nay_status status = source_move(&c->source, move, key);
   if (status == NAY_OK || status == NAY_EEND) return status;
-  if (status == NAY_ENOENT) /* would say that a key is not there */
+  if (status == NAY_ENOENT) /* NAY_ENOENT would mean that a key is absent */
     return nay__fail(diag, NAY_EINVAL, "a source returned NAY_ENOENT, not NAY_EEND, at its end", 0);
   return nay__fail(diag, status, "a source of the scan failed", 0);
 }
