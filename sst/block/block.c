@@ -253,7 +253,7 @@ nay_status nay_sst__block_find(const nay_block *b, nay_order order, const nay_ta
     if (sign < 0) continue;
     uint64_t trailer = sign == 0 && internal ? nay__load64le(w.tail) : 0;
     if (sign == 0 && internal && trailer > target->trailer) {
-      continue; /* this version is newer than the sequence number of the search */
+      continue; /* skips a version newer than the search's sequence number */
     }
     *found = (nay_found){e, trailer, sign == 0, near > before ? near : before};
     return NAY_OK;

@@ -16,8 +16,9 @@
 
 typedef struct nay_filter_block_builder {
   nay_filter_builder filter; /* collects the keys of the current filter */
-  nay_buffer filters;        /* the finished filters; after the finish, the whole block */
-  nay_buffer offsets;        /* their offsets, encoded */
+  /* The finished filters; after nay_sst__filter_block_finish, the whole block */
+  nay_buffer filters;
+  nay_buffer offsets; /* the offsets of the finished filters, encoded */
 } nay_filter_block_builder;
 
 /* nay_sst__filter_block_start: announces a data block at this offset of the file; finishes the

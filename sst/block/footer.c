@@ -6,7 +6,7 @@
 
 #include "block/crc32c.h"
 
-#define FOOTER_ROCKSDB_MAGIC 0x88e241b785f4cff7u /* of format 1 and later */
+#define FOOTER_ROCKSDB_MAGIC 0x88e241b785f4cff7u /* RocksDB's, format 1 and later */
 #define FOOTER_EXTENDED \
   0x007a003eu            /* 3e 00 7a 00, RocksDB's extended magic of format 6 and later */
 #define FOOTER_NEWEST 7u /* the latest format_version that is known */

@@ -31,8 +31,8 @@
 
 /* nay_handle: LevelDB's BlockHandle. */
 typedef struct nay_handle {
-  uint64_t offset; /* in the file */
-  uint64_t size;   /* of the contents, without the trailer */
+  uint64_t offset; /* file offset of the block */
+  uint64_t size;   /* size of the block's contents, without the trailer */
 } nay_handle;
 
 /* nay_sst__handle_store: encodes a handle at p; returns its encoded length. */
@@ -87,7 +87,7 @@ static inline nay_status nay_sst__in_file(nay_status status, nay_diag *diag, nay
 
 #define NAY_FOOTER 48u /* bytes of LevelDB's footer */
 #define NAY_FOOTER_MAX 53u
-#define NAY_FOOTER_MAGIC 0xdb4775248b80fb57u /* LevelDB's */
+#define NAY_FOOTER_MAGIC 0xdb4775248b80fb57u /* LevelDB's magic number */
 
 /* nay_checksum: RocksDB's ChecksumType. LevelDB always writes masked CRC-32C. */
 typedef enum nay_checksum {
@@ -104,7 +104,7 @@ typedef struct nay_footer {
   uint64_t at;      /* offset of the footer in the file; all blocks end at or before it */
   bool rocksdb;     /* the magic number is RocksDB's: format 1 or later */
   uint32_t format_version;
-  nay_checksum checksum; /* of the blocks */
+  nay_checksum checksum; /* checksum type of the blocks */
   uint32_t context;      /* formats 6 and 7: RocksDB's base_context_checksum; 0: none */
 } nay_footer;
 

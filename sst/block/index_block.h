@@ -14,8 +14,8 @@ typedef struct nay_index_entry {
   size_t key_at; /* offset of the separator key in nay_index_entries.keys */
   size_t key_len;
   bool checked;      /* a checksum follows the handle, as in nay's index of filter partitions */
-  uint32_t checksum; /* that checksum, if `checked` */
-  bool damaged;      /* for the owner of the entries: the block cannot be used */
+  uint32_t checksum; /* the checksum after the handle, if `checked` */
+  bool damaged;      /* set by the owner of the entries: the block cannot be used */
 } nay_index_entry;
 
 typedef struct nay_index_entries {

@@ -1,6 +1,6 @@
 /*
- * key_order.c - see key_order.h. Separators are byte for byte those of LevelDB, so that the same
- * entries make the same file.
+ * key_order.c - see key_order.h. Separators equal LevelDB's byte for byte, so that the same entries
+ * make the same file.
  */
 #include "block/key_order.h"
 

@@ -35,7 +35,8 @@
 
 typedef enum nay_meta_kind {
   NAY_META_IS_OTHER,
-  NAY_META_IS_FILTER, /* of whole keys; in RocksDB's tables see the properties */
+  /* A filter of whole keys; RocksDB's properties tell whether it has prefixes */
+  NAY_META_IS_FILTER,
   NAY_META_IS_PREFIX_FILTER,
   NAY_META_IS_PROPERTIES,
   NAY_META_IS_RANGE_DELETIONS,
@@ -45,7 +46,7 @@ typedef enum nay_meta_kind {
 
 typedef struct nay_meta_entry {
   nay_meta_kind kind;
-  /* Engine that alone writes such an entry. NAY_SST_ENGINE_LEVELDB: any engine may. */
+  /* The only engine that writes such an entry. NAY_SST_ENGINE_LEVELDB: any engine writes it. */
   nay_sst_filters_engine engine;
   nay_sst_filter_layout layout; /* valid for NAY_META_IS_FILTER */
   nay_bytes name;               /* policy or prefix extractor, the rest of the entry's key */

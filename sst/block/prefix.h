@@ -5,7 +5,7 @@
 #include "nay_sst.h"
 
 /* nay_sst__prefix_by_name: finds nay's own extractors and RocksDB's FixedPrefix and CappedPrefix.
- * False: the name belongs to none of them. */
+   False: the name is unknown. */
 bool nay_sst__prefix_by_name(const char *name, nay_sst_prefix *prefix);
 
 /* nay_sst__name_number: writes `kind` ("nay.fixed.", for instance) and the number in decimal.

@@ -32,8 +32,8 @@ static void properties_set(nay_properties *p, nay_bytes key, nay_bytes value) {
   if (nay_sst__bytes_are(key, "rocksdb.index.value.is.delta.encoded")) p->index_delta = number != 0;
 }
 
-/* Returns why an index type is not supported; NULL: it is. Type 0 is LevelDB's index, type 1 the
- * same with a hash index beside it. */
+/* Returns why an index type is not supported; NULL: it is. Type 0 is LevelDB's index. Type 1 has a
+   hash index in addition. */
 static const char *properties_index_type(nay_bytes value) {
   uint32_t type = value.len == 4 ? nay__load32le(value.at) : UINT32_MAX;
   if (type <= 1) return NULL;

@@ -39,13 +39,14 @@ typedef enum nay_cache_side { NAY_CACHE_DATA, NAY_CACHE_FILTER } nay_cache_side;
 typedef struct nay_cache_entry {
   uint64_t table, offset; /* key */
   size_t len;
-  nay_native_filter *native; /* in `bytes`: decoded filter, owned by the entry; NULL: none */
-  size_t charge;             /* bytes charged to the budget */
+  /* Decoded filter, stored in `bytes` and owned by the entry; NULL: none */
+  nay_native_filter *native;
+  size_t charge; /* bytes charged to the budget */
   uint64_t refs; /* atomic; one per pin, and one of the shard while the entry is linked */
-  uint64_t hash; /* this and the next fields belong to the cache, under the shard's mutex */
+  uint64_t hash; /* `hash` and the fields below belong to the cache, under the shard's mutex */
   struct nay_cache_entry *chain;         /* next entry of the same bucket */
   struct nay_cache_entry *newer, *older; /* neighbours in the LRU list */
-  uint8_t *bytes;                        /* in the same allocation, after this struct */
+  uint8_t *bytes; /* the block; allocated together with this struct, after it */
 } nay_cache_entry;
 
 /* nay_sst__cache_id: returns an id for a table, unique in this cache. */

@@ -50,7 +50,7 @@ struct nay_sst_filters {
 
   nay_checked_handle prefix_block; /* nay's prefix filter; size 0: none */
   bool prefix_damaged;
-  bool has_extractor; /* `extractor` is the one that the properties name */
+  bool has_extractor; /* `extractor` is the extractor that the properties name */
   nay_sst_prefix extractor;
 
   nay_foreign *foreign;       /* NULL: a table of LevelDB or RocksDB */

@@ -33,7 +33,8 @@ static nay_sst_filters_entry filters_in_block(const nay_sst_filters *t, uint64_t
                                  .format = t->format};
 }
 
-/* Returns the exact format of a filter. RocksDB has three, which its bytes tell apart. */
+/* Returns the exact format of a filter. RocksDB has three formats, which the filter's bytes
+   distinguish. */
 static const nay_format *filters_exact_format(const nay_sst_filters_entry *f) {
   nay_view view = {.size = sizeof view};
   bool ok = f->format != NULL &&

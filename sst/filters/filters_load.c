@@ -164,9 +164,9 @@ static nay_status filters_load_partitions(nay_sst_filters *t, nay_diag *diag) {
   return filters_check_partitions(t, diag);
 }
 
-/* Verifies the key order of a LevelDB table, which does not state its comparator: the order alone
- * tells which filter a key belongs to. This reads data blocks, as nay_sst_open does. In doubt the
- * order counts as unknown, and every filter is probed. */
+/* Verifies the key order of a LevelDB table, which does not state its comparator. The order decides
+   which filter covers a key. This reads data blocks, as nay_sst_open does. In doubt the order
+   counts as unknown, and every filter is probed. */
 static nay_status filters_load_order(nay_sst_filters *t, bool *known) {
   nay_sst_read_options how = {.size = sizeof how,
                               .flags = NAY_SST_NO_FILTERS,
@@ -218,7 +218,7 @@ static const nay_format *filters_format_of(const char *policy) {
 /* Finds what reads the filters: a format or a policy. */
 static void filters_find_reader(nay_sst_filters *t) {
   t->format = filters_format_of(t->policy_name);
-  /* RocksDB's obsolete block-based filter has LevelDB's layout with another hash */
+  /* RocksDB's obsolete block-based filter has LevelDB's layout with another hash function. */
   if (t->layout == NAY_SST_BLOCK_FILTER && t->engine == NAY_SST_ENGINE_ROCKSDB) t->format = NULL;
   if (t->format != NULL) return;
   if (nay_policy_small(10, &t->small) == NAY_OK && strcmp(t->small.name, t->policy_name) == 0) {
@@ -242,7 +242,7 @@ static nay_status filters_load(nay_sst_filters *t, nay_diag *diag) {
     (void)nay_sst__filter_block_open(filter, len, &t->filter_block);
     return filters_load_index(t, diag);
   }
-  /* opening a view of a native filter verifies the whole filter, so it is done once */
+  /* Opening a view of a native filter verifies the whole filter, so the view is opened once. */
   t->has_view =
       t->format != NULL && !t->damaged &&
       nay_format_view(t->format, filter, len, NAY_FORMAT_CERTAIN, NULL, &t->view) == NAY_OK;

@@ -25,8 +25,8 @@ typedef struct probe {
   nay_status status; /* status of the sink */
 } probe;
 
-/* Whether to probe further filters: the answer may still change, or an explanation wants all of
- * them. */
+/* Whether to probe further filters: the answer may still change, or the caller wants an explanation
+   with all filters. */
 static bool probe_continues(const probe *p, bool any) {
   return !any || (p->sink != NULL && p->status == NAY_OK);
 }

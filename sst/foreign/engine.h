@@ -38,7 +38,7 @@ typedef struct nay_foreign nay_foreign;
 typedef struct nay_foreign_source {
   const uint8_t *bytes; /* the file in memory; NULL: read through `file` */
   nay_sst_file file;
-  uint64_t len; /* of the file */
+  uint64_t len; /* length of the file */
   const nay_sst_codec *const *codecs;
   size_t ncodecs;
   uint64_t max_block_bytes;
@@ -76,7 +76,7 @@ void nay_sst__foreign_scratch_free(nay_foreign_scratch *scratch, const nay_alloc
 
 /* nay_foreign_engine: the decoder of one engine. */
 typedef struct nay_foreign_engine {
-  const char *name;  /* as nay_sst_layout_at lists it */
+  const char *name;  /* name of the engine, as nay_sst_layout_at lists it */
   const char *about; /* one line for users */
   /* Reads footer and index; fills nay_foreign. Offsets in diag count from the start of the file. */
   nay_status (*open)(nay_foreign *, nay_diag *);
@@ -105,7 +105,7 @@ struct nay_foreign {
   nay_buffer index_bytes;   /* the index, which `blocks` points into; unused for a file in memory */
   nay_buffer blocks;        /* array of nay_foreign_block */
   uint64_t blocks_end;      /* offset of the first byte after the last block */
-  nay_handle filter;        /* of the whole table; size 0: there is none */
+  nay_handle filter;        /* filter of the whole table; size 0: no such filter */
   const nay_format *format; /* layout of the table's filter, or of the filters inside blocks */
   bool filter_in_blocks;    /* each block contains its own filter: nori's version 2 */
 
@@ -163,9 +163,9 @@ nay_status nay_sst__foreign_add_block(nay_foreign *f, const nay_foreign_block *b
                                       nay_diag *diag);
 
 /*
- * nay_sst__foreign_walk: reads block i and calls `visit` for each entry. Each entry is checked
- * first, the same way for all engines: keys ascend, versions of one key descend, the first and the
- * last key are those of the index, and no key belongs into the next block.
+ * nay_sst__foreign_walk: reads block i, checks each entry and calls `visit` for it. The checks are
+ * the same for all engines: keys ascend, versions of one key descend, the first and the last key
+ * equal those in the index, and no key belongs to the next block.
  */
 nay_status nay_sst__foreign_walk(const nay_foreign *f, size_t i, nay_foreign_scratch *scratch,
                                  nay_foreign_visit visit, void *ctx, nay_diag *diag);

@@ -18,7 +18,8 @@
 /* nay_foreign_options: how a table is written. Only the name is required; zero means the engine's
    default. */
 typedef struct nay_foreign_options {
-  const char *name;          /* as nay_sst_layout_at lists it; "mini-lsm-sst" means week 2 */
+  /* Name of the layout, as nay_sst_layout_at lists it; "mini-lsm-sst" means week 2 */
+  const char *name;
   uint32_t block_bytes;      /* 0: 4096 */
   uint32_t restart_interval; /* nori; 0: 16 */
   bool quotient;             /* nori: a quotient filter in each block (version 2) */
@@ -70,11 +71,11 @@ struct nay_foreign_writer {
   uint32_t nentries;    /* entries in the open block */
   uint32_t nblocks;     /* blocks written */
   uint64_t total;       /* entries added */
-  nay_builder *bloom;   /* of the whole table; NULL: the layout has no such filter */
+  nay_builder *bloom;   /* Bloom filter of the whole table; NULL: the layout has none */
   nay_filter *quotient; /* filter of the open block; NULL: the layout has none */
   bool finished;
   nay_status failed; /* the first error, which is final */
-  nay_diag trouble;  /* its cause */
+  nay_diag trouble;  /* the cause of that error */
 };
 
 /* nay_sst__foreign_writer_new: makes a writer to the target, or to the file at path if the target

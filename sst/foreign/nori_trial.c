@@ -35,7 +35,7 @@ static nay_status trial_parse(const nay_foreign *f, nay_foreign_scratch *scratch
                    f->source.len - 64 + 37);
 }
 
-/* Outcome of the trials so far: the status and error of the one that parsed furthest. */
+/* Outcome of the trials so far: status and error of the hypothesis that parsed furthest. */
 typedef struct trials {
   nay_status status; /* NAY_OK: f is set to a hypothesis under which all blocks parse */
   nay_diag why;

@@ -345,9 +345,8 @@ NAY_API void nay_sst_writer_free(nay_sst_writer *writer);
 #define NAY_SST_NO_FILTERS 0x02u        /* probe no filter */
 #define NAY_SST_STORED_COMPARATOR 0x04u /* use the comparator that the table names, if known */
 #define NAY_SST_BUDGETED 0x08u          /* keep index and filters in the cache: nay_sst_cache.h */
-#define NAY_SST_PINNED                                                      \
-  0x10u /* with BUDGETED: index and filters stay in memory, and are charged \
-         */
+#define NAY_SST_PINNED \
+  0x10u /* with BUDGETED: keep index and filters in memory, charged to the cache */
 
 /* nay_sst_read_options: options that are all zero except `size` open any uncompressed table. */
 typedef struct nay_sst_read_options {

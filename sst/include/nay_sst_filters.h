@@ -111,7 +111,7 @@ typedef struct nay_sst_filters_entry {
   size_t len;
   uint64_t offset;          /* offset of the filter in the file */
   bool damaged;             /* the checksum is wrong, or another filter is in this place */
-  bool of_prefixes;         /* a prefix filter beside a filter of whole keys */
+  bool of_prefixes;         /* a prefix filter, in addition to a filter of whole keys */
   const nay_format *format; /* format that reads the filter; NULL: its policy has no format */
   const void *last_key;     /* a partition: every key in it is at or below this key; else NULL */
   size_t last_key_len;

@@ -33,8 +33,8 @@ extern "C" {
 
 typedef struct nay_sst_parquet nay_sst_parquet;
 
-/* nay_sst_parquet_recognise: whether the first nbytes of a file are those of Parquet; 4 are
-   enough. */
+/* nay_sst_parquet_recognise: whether the first nbytes of a file begin with Parquet's magic number;
+   4 bytes are enough. */
 NAY_API bool nay_sst_parquet_recognise(const void *head, size_t nbytes);
 
 /*

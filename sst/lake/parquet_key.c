@@ -90,8 +90,8 @@ static bool key_is_integer(const char *text, size_t len) {
   return digits;
 }
 
-/* Stores an integer of `width` bits. `text` has the sign, which the two's complement alone does not
-   show. */
+/* Parses an integer of `width` bits. The sign is taken from the text, because the two's complement
+   alone does not show it. */
 static nay_status key_integer(const parquet_type *type, const char *text, size_t len,
                               nay_diag *diag, uint64_t *value) {
   uint8_t bytes[16];

@@ -9,7 +9,7 @@
 #include "base/alloc.h"
 #include "nay_sst_plan.h"
 
-#define NAY_LSM_MAX_NKEYS ((uint64_t)1 << 56) /* as nay_params.nkeys */
+#define NAY_LSM_MAX_NKEYS ((uint64_t)1 << 56) /* the limit of nay_params.nkeys */
 
 /* Upper limit of levels: 2^56 keys at ratio 2 with a memtable of one key make 56 levels and level
    0. */

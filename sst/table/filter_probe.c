@@ -11,7 +11,7 @@ static bool filter_probe_native(const nay_sst *t, const nay_native_filter *f,
   if (!memo->set || !nay_hasher_same(&memo->hasher, &f->hasher)) {
     nay_hash hash;
     if (nay_hasher_hash(&f->hasher, target->user, target->len, &hash) != NAY_OK) {
-      return true; /* its secret key is missing */
+      return true; /* the filter's secret key is missing */
     }
     memo->hasher = f->hasher;
     memo->hash = hash;

@@ -94,7 +94,7 @@ typedef struct nay_get_batch {
   size_t stride;
   nay_status *statuses; /* NAY_ENOENT: not answered yet */
   size_t *tables;       /* number of the table that answered each key; may be NULL */
-  bool *answered;       /* by position in the caller's arrays */
+  bool *answered;       /* whether a key is answered, by its position in the caller's arrays */
   size_t nanswered;
   /* Merge operands are no error: a key that meets one gets the status NAY_GET_OPERAND. */
   bool merges;

@@ -230,7 +230,8 @@ static nay_status open_parts(nay_sst *t, nay_diag *diag) {
   NAY_TRY(open_footer(t, diag));
   t->sorting.guessed = t->options.keys == NAY_SST_KEYS_AUTO;
   t->order = (nay_order){t->options.comparator, t->options.keys == NAY_SST_KEYS_INTERNAL};
-  NAY_TRY(nay_sst__filters_open(t, diag)); /* also tells whether the other blocks are RocksDB's */
+  /* The metaindex also tells whether the other blocks are RocksDB's */
+  NAY_TRY(nay_sst__filters_open(t, diag));
   NAY_TRY(open_properties(t, diag));
   NAY_TRY(open_index(t, diag, &first));
   NAY_TRY(open_check_layout(t, first, diag));

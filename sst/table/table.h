@@ -91,7 +91,7 @@ typedef struct nay_table_source {
   const uint8_t *bytes;
   void *mapping;
   nay_sst_file file;
-  uint64_t len; /* of the file */
+  uint64_t len; /* length of the file */
 } nay_table_source;
 
 /* nay_table_sorting: what is known about the key order of a table. */
@@ -119,9 +119,10 @@ typedef struct nay_table_meta {
   uint64_t first_at;             /* offset of the first meta block */
   nay_checked_handle properties; /* size 0: the table has no properties block */
   nay_hold *properties_hold;
-  nay_table_stats stats;        /* stated totals; the keys point into the properties block */
-  nay_sst_properties stated;    /* the same for nay_sst_stats; size 0: not stated */
-  nay_sst_foreign_info foreign; /* for nay_sst_stats; valid if the table has another layout */
+  nay_table_stats stats; /* stated totals; the keys point into the properties block */
+  /* The stated totals as nay_sst_stats shows them; size 0: not stated */
+  nay_sst_properties stated;
+  nay_sst_foreign_info foreign; /* shown by nay_sst_stats; valid if the table has another layout */
   nay_table_key key_text;       /* description of the keys (nay_key.h); "": not stated, or text */
 } nay_table_meta;
 

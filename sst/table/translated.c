@@ -174,7 +174,7 @@ const char *nay_sst_caveat(const nay_sst *t, size_t i) {
 /* ---- verification: keys that the engine's own filters exclude ---- */
 
 typedef struct foreign_verify {
-  const nay_filter *filter; /* of the table or of the present block; NULL: none */
+  const nay_filter *filter; /* filter of the table or of the current block; NULL: none */
   uint64_t nentries, ndenied;
 } foreign_verify;
 

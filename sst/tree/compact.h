@@ -31,7 +31,7 @@ typedef struct nay_compact_cover {
   size_t *sorted; /* numbers of the tables, in ascending order of their first range */
   size_t *tree;   /* max tree over `sorted`: the children of node k are 2k and 2k + 1 */
   size_t leaves;  /* a power of two; leaf i, of table sorted[i], is node leaves + i */
-  size_t bytes;   /* of the allocation */
+  size_t bytes;   /* size of the allocation */
 } nay_compact_cover;
 
 /* nay_compaction: what all ranges of a compaction share. Threads update `next_range`, `totals` and
@@ -40,7 +40,7 @@ typedef struct nay_compact_cover {
 typedef struct nay_compaction {
   nay_allocator allocator; /* allocates from `budget` */
   nay_budget *budget;
-  nay_order order; /* of the keys of all inputs */
+  nay_order order; /* order of the keys of all inputs */
   nay_sst_compact_options options;
   nay_sst_write_options write;
   nay_sst_outputs outputs;
@@ -55,7 +55,7 @@ typedef struct nay_compaction {
   uint8_t stop; /* nonzero after a range has failed: the other ranges end early */
   nay_mutex mutex;
   nay_status status; /* status of the first range that failed */
-  nay_diag why;      /* its diag */
+  nay_diag why;      /* diag of the first range that failed */
 } nay_compaction;
 
 /* nay_compact_output: the output table that a range is writing. */

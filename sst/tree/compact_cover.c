@@ -83,7 +83,7 @@ size_t nay_sst__compact_covering(const nay_compaction *c, size_t range, nay_comp
   size_t k = 1, first = 0, width = v->leaves; /* node k spans the leaves [first, first + width) */
   for (;;) {
     bool found = first < begun && v->tree[k] > range;
-    if (found && width > 1) { /* to the left child */
+    if (found && width > 1) { /* go to the left child */
       k *= 2;
       width /= 2;
       continue;

@@ -40,7 +40,8 @@ static nay_status split_add_cut(nay_compaction *c, nay_bytes user) {
 
 /* Whether a cut at this key is above the last cut, so that the range between them can have keys. */
 static bool split_is_above(const nay_compaction *c, nay_bytes user) {
-  if (user.len == 0) return false; /* its buffer is NULL: no bound for iterators */
+  /* An empty key has a NULL buffer, which iterators take for no bound */
+  if (user.len == 0) return false;
   if (c->ncuts == 0) return true;
   const nay_buffer *last = &c->cuts[c->ncuts - 1];
   return nay_sst__compare_users(c->order, last->at, last->len, user.at, user.len) < 0;

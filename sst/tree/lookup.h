@@ -23,7 +23,7 @@ typedef struct nay_sst_lookup_slot {
 
 /* nay_level_slots: one level of a lookup. */
 typedef struct nay_level_slots {
-  size_t first, n;   /* its slots are [first, first + n) */
+  size_t first, n;   /* the level's slots are [first, first + n) */
   size_t tables_end; /* number of tables in this level and all levels before it */
   bool disjoint;
 } nay_level_slots;
@@ -33,7 +33,7 @@ struct nay_sst_lookup {
   nay_operator merge; /* the merge operator; call NULL: none */
   size_t ntables, nslots, nlevels;
   bool overlapping;   /* no level is disjoint: a get searches every slot in turn */
-  size_t array_bytes; /* of the one allocation that holds the three arrays */
+  size_t array_bytes; /* size of the one allocation that holds the three arrays */
   nay_sst_lookup_slot *tables;
   nay_sst_lookup_slot *slots;
   nay_level_slots *levels;

@@ -29,7 +29,7 @@ typedef struct edit_work {
   uint64_t *removed;       /* sorted addresses of the current edit's removed tables; bit 0 is set
                               once the table was found in its level */
   size_t ncurrent;         /* length of `removed` for the current edit */
-  edit_place *places;      /* of the added tables, so far */
+  edit_place *places;      /* places of the added tables so far */
   size_t nplaces;
   nay_diag *diag;
 } edit_work;

@@ -11,8 +11,8 @@
 
 typedef struct nay_budget {
   nay_allocator below; /* the wrapped allocator */
-  size_t limit;        /* in bytes; 0: no limit */
-  size_t used, peak;   /* in bytes */
+  size_t limit;        /* largest number of allocated bytes; 0: no limit */
+  size_t used, peak;   /* allocated bytes, now and at most so far */
   bool exceeded;       /* an allocation failed because of the limit */
   nay_mutex mutex;
 } nay_budget;

@@ -267,7 +267,7 @@ static nay_status merge_find_prev(nay_sst_scan *m) {
       if (found && !same) break;
       found = (trailer & 0xff) != 0 || m->keep_deletions;
       if (found) {
-        /* with equal_may_differ the versions of one key may differ in their bytes */
+        /* With equal_may_differ the versions of one key may have different bytes. */
         if (!same || m->order.user != NULL) NAY_TRY(merge_save_key(m, key.at, key.len));
         NAY_TRY(merge_save_value(m, top->source));
         m->trailer = trailer;
