@@ -1,11 +1,11 @@
 /*
  * block.c - see block.h.
  *
- * A bytewise search never reconstructs a key. It keeps `same`, the length of the prefix that the
- * current key shares with the target, and the byte of the current key after that prefix. An entry
- * with `shared` > `same` has that byte as well, so its key compares like the current one and its
- * suffix is not read. Any other entry's suffix starts at or before the first difference, and is
- * compared from there.
+ * A bytewise search never reconstructs a key. The search keeps `same`, the length of the prefix
+ * that the current key shares with the target, and the byte of the current key after that prefix.
+ * An entry with `shared` > `same` has that byte as well, so its key compares like the current one
+ * and its suffix is not read. Any other entry's suffix starts at or before the first difference,
+ * and is compared from there.
  */
 #include "block/block.h"
 
@@ -127,7 +127,7 @@ typedef struct block_search {
   size_t same;      /* length of the prefix that target and current key share */
   uint8_t mismatch; /* byte `same` of the current key, if the key is that long */
   /* Internal keys: bytes [target_len, target_len + 8) of the current key, as far as it has them.
-   * They are its trailer if its user key equals the target. */
+   * These bytes are its trailer if its user key equals the target. */
   uint8_t tail[NAY_KEY_TRAILER];
 } block_search;
 

@@ -22,7 +22,8 @@
  * bits. */
 #define NAY_SST_ENTRY_MAX (1u << 30)
 
-/* nay_bytes: a slice, that is a pointer and a length. It does not own the bytes. */
+/* nay_bytes: a slice, that is a pointer and a length. A slice does not own its bytes (LevelDB's
+ * Slice). */
 typedef struct nay_bytes {
   const uint8_t *at;
   size_t len;

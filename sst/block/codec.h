@@ -3,8 +3,8 @@
  *
  *   block    | contents, compressed or not | type u8 | checksum u32le |
  *
- * The type byte is the id of the codec; 0 means uncompressed. The caller plans first, so that the
- * size is checked before memory is allocated for it, and unpacks then.
+ * The type byte is the id of the codec; 0 means uncompressed. The caller calls nay_sst__codec_plan
+ * first, which checks the size before memory is allocated for it, and then nay_sst__codec_unpack.
  */
 #ifndef NAY_SST_BLOCK_CODEC_H
 #define NAY_SST_BLOCK_CODEC_H

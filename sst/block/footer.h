@@ -50,8 +50,8 @@ bool nay_sst__handle_fits(nay_handle handle, uint64_t limit);
 
 /*
  * nay_checked_handle: a handle and, if `checked`, the checksum that its block must have. nay stores
- * that checksum after the handles in its metaindex and in its index of filter partitions. It
- * detects an intact block that is in the place of another.
+ * that checksum after the handles in its metaindex and in its index of filter partitions. That
+ * checksum detects an intact block that is in the place of another.
  */
 typedef struct nay_checked_handle {
   nay_handle at;

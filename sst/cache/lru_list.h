@@ -2,9 +2,9 @@
  * lru_list.h - an LRU list with its hash table. Each shard of the cache has one list for each
  * side (data blocks; filters and indexes). The caller holds the shard's mutex around each call.
  *
- * The hash table uses Litwin's linear hashing (VLDB 1980). It grows by one bucket whenever it has
- * more entries than buckets, by splitting one bucket in two. So no call rehashes more than one
- * chain, whatever the size of the cache:
+ * The hash table uses Litwin's linear hashing (VLDB 1980). The table grows by one bucket whenever
+ * it has more entries than buckets, by splitting one bucket in two. Therefore no call rehashes more
+ * than one chain, whatever the size of the cache:
  *
  *   n buckets, m the power of two with m <= n < 2m, h the hash of an entry:
  *   the entry is in bucket h mod 2m if that is below n, else in bucket h mod m;

@@ -2,8 +2,8 @@
  * filters_foreign.c - the filters of nori's and mini-lsm's tables as nay_sst_filters.
  *
  * A Bloom filter of the whole table is used in place, like any full filter. nori's filters inside
- * blocks are uncompressed, copied and decoded when the table is opened. They are listed as
- * partitions: partition i covers the keys from the first key of block i up to the first key of
+ * blocks are uncompressed, copied and decoded when the table is opened. nay_sst_filters lists them
+ * as partitions: partition i covers the keys from the first key of block i up to the first key of
  * block i + 1.
  */
 #include "cache/native_filter.h"

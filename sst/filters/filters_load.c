@@ -109,7 +109,7 @@ static nay_status filters_load_metaindex(nay_sst_filters *t, nay_diag *diag) {
 static nay_status filters_load_properties(nay_sst_filters *t, nay_diag *diag) {
   nay_properties *p = &t->properties;
   const uint8_t *block;
-  /* defaults, for tables whose properties do not state it */
+  /* Defaults for properties that a table does not state. */
   bool rocksdb = t->engine == NAY_SST_ENGINE_ROCKSDB;
   p->index_delta = t->footer.format_version >= 4;
   if (rocksdb && t->footer.format_version < 3) p->index_internal_keys = true;
@@ -135,8 +135,8 @@ static size_t filters_max_keys(const nay_sst_filters *t) {
   return (size_t)t->footer.at * 2 + 65536;
 }
 
-/* Checks the partitions. They do not overlap, so sizes that add up to more than the file are an
- * error, found before any partition is read. */
+/* Checks the partitions. Partitions do not overlap, so sizes that add up to more than the file are
+ * an error, which is found before any partition is read. */
 static nay_status filters_check_partitions(nay_sst_filters *t, nay_diag *diag) {
   uint64_t sum = 0;
   bool ours = t->engine == NAY_SST_ENGINE_NAY;
@@ -165,7 +165,7 @@ static nay_status filters_load_partitions(nay_sst_filters *t, nay_diag *diag) {
 }
 
 /* Verifies the key order of a LevelDB table, which does not state its comparator. The order decides
-   which filter covers a key. This reads data blocks, as nay_sst_open does. In doubt the order
+   which filter covers a key. The check reads data blocks, as nay_sst_open does. In doubt the order
    counts as unknown, and every filter is probed. */
 static nay_status filters_load_order(nay_sst_filters *t, bool *known) {
   nay_sst_read_options how = {.size = sizeof how,
@@ -199,9 +199,9 @@ static nay_status filters_load_index(nay_sst_filters *t, nay_diag *diag) {
 
 static const nay_format *filters_format_of(const char *policy) {
   static const char *const rocksdb[] = {
-      "rocksdb.BuiltinBloomFilter", /* RocksDB 6, and 7.1 and later */
+      "rocksdb.BuiltinBloomFilter", /* the name in RocksDB 6, 7.1 and later */
       "bloomfilter",
-      "ribbonfilter", /* early 7.0 */
+      "ribbonfilter", /* the name in early releases of RocksDB 7.0 */
       "rocksdb.internal.LegacyBloomFilter",
       "rocksdb.internal.FastLocalBloomFilter",
       "rocksdb.internal.Standard128RibbonFilter",

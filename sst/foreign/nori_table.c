@@ -207,7 +207,7 @@ nay_status nay_sst__nori_block_filter(nay_bytes contents, nay_diag *diag, nay_by
   return NAY_OK;
 }
 
-/* An entry, parsed: its numbers, and what a visitor gets. */
+/* A parsed entry: its numbers, and the entry that the visitor receives. */
 typedef struct nori_entry {
   uint64_t shared, unshared, value_len;
   nay_foreign_entry out;

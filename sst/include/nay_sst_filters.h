@@ -32,7 +32,7 @@ typedef struct nay_sst_filters nay_sst_filters;
 typedef enum nay_sst_filters_engine {
   NAY_SST_ENGINE_LEVELDB = 0,
   NAY_SST_ENGINE_ROCKSDB = 1,
-  NAY_SST_ENGINE_NAY = 2, /* LevelDB's layout, with nay's own filters */
+  NAY_SST_ENGINE_NAY = 2, /* LevelDB's layout with nay's own filters */
   NAY_SST_ENGINE_NORI = 3,
   NAY_SST_ENGINE_MINILSM = 4
 } nay_sst_filters_engine;

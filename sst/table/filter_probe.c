@@ -175,7 +175,7 @@ static bool filter_prefix_covers(nay_bytes prefix, nay_bytes to) {
 }
 
 /* Whether `to` has the same prefix, and the caller's comparator promises that keys of one prefix
- * are contiguous. Nothing else is known of its order. */
+ * are contiguous. The library knows nothing else about the order of a comparator. */
 static bool filter_contiguous_prefix(const nay_sst *t, nay_bytes prefix, const nay_bytes *to) {
   const nay_sst_prefix *extractor = t->options.prefix;
   size_t n = 0;

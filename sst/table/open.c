@@ -51,9 +51,9 @@ static nay_status open_walk_index(nay_sst *t, nay_diag *diag, nay_handle *first)
 }
 
 /* Reads the first data block. Its first key is the smallest key of the table, and its keys tell
- * whether they are internal keys. The table opens even if this block cannot be read: gets of its
- * keys report the error, and every get does if only this block could tell that the keys are
- * plain. */
+ * whether they are internal keys. The table opens even if this block cannot be read: gets of the
+ * block's keys report the error. If only this block could tell that the keys are plain, every get
+ * reports the error. */
 nay_status nay_sst__first_block(nay_sst *t, nay_handle handle) {
   nay_hold *hold = NULL;
   nay_bytes contents;

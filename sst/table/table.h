@@ -13,7 +13,7 @@
  *   describe.c           nay_sst_stats: description, properties, counters
  *   approximate_offset.c where in the file a key is
  *   translated.c         tables of nori and mini-lsm behind the same interface
- *   writer.c             the other way round: entries in, a table out
+ *   writer.c             writes a table from sorted entries
  */
 #ifndef NAY_SST_TABLE_TABLE_H
 #define NAY_SST_TABLE_TABLE_H
@@ -328,8 +328,8 @@ static inline bool nay_sst__budgeted(const nay_sst *sst) {
 }
 
 /* nay_sst__cached: finds a block in the cache, or reads it and inserts it. The entry is pinned.
- * NAY_ECORRUPT: the block cannot be decoded, or has changed since the table was opened. Other
- * errors are those of the read. */
+ * NAY_ECORRUPT: the block cannot be decoded, or has changed since the table was opened. Any other
+ * error is an error of the read. */
 nay_status nay_sst__cached(const nay_sst *sst, nay_cached what, const nay_checked_handle *handle,
                            nay_hold **hold, nay_diag *diag, nay_cache_entry **entry);
 void nay_sst__cached_release(const nay_sst *sst, nay_cache_entry *entry);

@@ -124,8 +124,8 @@ static nay_status writer_add_handle(nay_sst_writer *w, nay_block_builder *b, con
 
 /* ---- filters ---- */
 
-/* Writes the filter partition of the data blocks since the last one. It gets the index key of the
- * block just written. */
+/* Writes the filter partition of the data blocks since the last one. The index key of the partition
+ * is that of the block just written. */
 static nay_status writer_finish_partition(nay_sst_writer *w) {
   w->filter_bytes.len = 0;
   NAY_TRY(nay_sst__filter_builder_finish(&w->key_filter, &w->filter_bytes, &w->allocator, &w->why));

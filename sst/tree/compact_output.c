@@ -1,13 +1,13 @@
 /*
  * compact_output.c - writes the output tables of a compaction.
  *
- * An output is opened for its first entry, so no output is empty. It ends between two user keys:
- * the tables of a level stay disjoint only if no key has versions in two of them. Its size, which
- * target_bytes limits, counts the data blocks written so far.
+ * An output is opened for its first entry, so no output is empty. An output ends between two user
+ * keys: the tables of a level stay disjoint only if no key has versions in two of them. The size of
+ * an output, which target_bytes limits, is the size of the data blocks written so far.
  *
- * The callbacks of nay_sst_outputs run under the compaction's mutex; those of sinks do not. The
- * writer finishes or aborts the sink that the caller gave. If the writer cannot be made, the sink
- * is aborted here.
+ * The callbacks of nay_sst_outputs run under the compaction's mutex; the callbacks of sinks run
+ * without it. The writer finishes or aborts the sink that the caller gave. If the writer cannot be
+ * made, the sink is aborted here.
  */
 #include "io/table_file.h"
 #include "table/write_options.h"

@@ -3,8 +3,8 @@
  * entry of the merge goes to the rules of compact_entry.c.
  *
  * A table enters the merge heap under its smallest key, which is known without reading a block, and
- * gets its iterator only when that key reaches the top. So tables whose keys do not overlap have
- * one iterator at a time, and need the memory of one.
+ * gets its iterator only when that key reaches the top. Tables whose keys do not overlap therefore
+ * have one iterator at a time, and need the memory of one.
  */
 #include "tree/compact.h"
 

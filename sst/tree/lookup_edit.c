@@ -4,8 +4,8 @@
  *
  * Tables that stay were checked when they were added and are not checked again. With n tables and c
  * changes an edit takes O(c log n) key comparisons, and copies 32 bytes for each table that stays.
- * It reads the last block of a table only if the bound in its index (lookup_new.c) is not enough
- * to tell an added table and its neighbour apart.
+ * An edit reads the last block of a table only if the bound in its index (lookup_new.c) is not
+ * enough to tell an added table and its neighbour apart.
  *
  * A disjoint level stays disjoint when tables are removed. An added table is placed by its smallest
  * key and compared with its two neighbours.

@@ -1,11 +1,11 @@
 /*
  * lookup_merge.c - resolves merge operands in gets.
  *
- * A get whose newest version is a merge operand needs the versions below it. It walks through the
- * older versions of the key in this table, from the block that it has read, and combines operands
- * (merge_operands.h) until it meets a value or a deletion. If the table has neither, the get
- * continues in the next older table. Key range and filter of that table are checked as in any get:
- * a filter that answers nay skips its own table only.
+ * A get whose newest version is a merge operand needs the versions below it. The get iterates over
+ * the older versions of the key in this table, from the block that it has read, and combines
+ * operands (merge_operands.h) until it meets a value or a deletion. If the table has neither, the
+ * get continues in the next older table. Key range and filter of that table are checked as in any
+ * get: a filter that answers nay skips its own table only.
  *
  *   table          versions of the key            operands collected
  *   newest         9 operand, 7 operand           9, 7

@@ -1,7 +1,7 @@
 /*
- * memory_budget.h - an allocator that enforces a memory limit. It wraps another allocator, counts
- * the allocated bytes, records their peak, and fails an allocation that would exceed the limit. A
- * mutex serialises all calls, so the wrapped allocator need not be thread-safe.
+ * memory_budget.h - an allocator that enforces a memory limit. The allocator wraps another one,
+ * counts the allocated bytes, records their peak, and fails an allocation that would exceed the
+ * limit. A mutex serialises all calls, so the wrapped allocator need not be thread-safe.
  */
 #ifndef NAY_SST_TREE_MEMORY_BUDGET_H
 #define NAY_SST_TREE_MEMORY_BUDGET_H
@@ -22,8 +22,8 @@ typedef struct nay_budget {
 nay_status nay_sst__budget_init(nay_budget *budget);
 void nay_sst__budget_free(nay_budget *budget);
 
-/* nay_sst__budget_allocator: the allocator to hand out. It points to *budget, which must outlive
- * every allocation and must not move. */
+/* nay_sst__budget_allocator: the allocator to hand out. The allocator points to *budget, which must
+ * outlive every allocation and must not move. */
 nay_allocator nay_sst__budget_allocator(nay_budget *budget);
 
 #endif /* NAY_SST_TREE_MEMORY_BUDGET_H */

@@ -274,7 +274,7 @@ static nay_status source_seek(void *ctx, const void *key, size_t len) {
 }
 
 /* Trailer 0 (a deletion at sequence number 0) is the last trailer that a version of the key can
-   have. So memtable_find returns that version if it exists, and otherwise a node after all
+   have. Therefore memtable_find returns that version if it exists, and otherwise a node after all
    versions. */
 static nay_status source_seek_for_prev(void *ctx, const void *key, size_t len) {
   memtable_source *c = ctx;

@@ -282,8 +282,8 @@ static nay_status merge_find_prev(nay_sst_scan *m) {
 
 /* ---- all versions ---- */
 
-/* Finds the first version from the top on that is at or below the sequence number. It stays on
- * top. */
+/* Finds the first version from the top on that is at or below the sequence number. This version
+ * stays on top. */
 static nay_status merge_find_version(nay_sst_scan *m) {
   for (const nay_merge_input *top; (top = nay_sst__merge_top(&m->heap)) != NULL;) {
     m->key = merge_split(m, top, &m->trailer);
