@@ -192,7 +192,7 @@ size_t bench_nay_adapters(bench_adapter out[], size_t cap) {
   for (int kind = 1; kind < 64 && n < cap; kind++) {
     const char *name = nay_kind_name((nay_kind)kind);
     uint32_t traits = nay_kind_traits((nay_kind)kind);
-    if (name == NULL || (traits & NAY_CAN_GET) != 0) continue;
+    if (name == NULL || (traits & (NAY_CAN_GET | NAY_CAN_RANGE)) != 0) continue;
     bool adds = (traits & NAY_CAN_ADD) != 0;
     out[n++] = (bench_adapter){.library = "nay",
                                .version = nay_version(),

@@ -168,7 +168,8 @@ static void lsm_plan(lsm_report *report, nay_kind kinds[LSM_MAX_RESULTS]) {
   report->nresults = 1;
   for (int kind = 1; kind < 64 && report->nresults < LSM_MAX_RESULTS; kind++) {
     const char *name = nay_kind_name((nay_kind)kind);
-    if (name == NULL || (nay_kind_traits((nay_kind)kind) & NAY_CAN_GET) != 0) continue;
+    uint32_t traits = nay_kind_traits((nay_kind)kind);
+    if (name == NULL || (traits & (NAY_CAN_GET | NAY_CAN_RANGE)) != 0) continue;
     kinds[report->nresults] = (nay_kind)kind;
     report->results[report->nresults++] = (lsm_result){.filter = name};
   }

@@ -72,13 +72,19 @@ void batch_scratch(struct batch_memory *m, const key_reader *r) {
   m->scratch_cap = need;
 }
 
-bool batch_scratch_left(const key_batch *b, const key_reader *r, const uint8_t *p,
-                        const uint8_t *at) {
+__attribute__((noinline)) static bool scratch_left(const key_batch *b, const key_reader *r,
+                                                   const uint8_t *p, const uint8_t *at,
+                                                   size_t room) {
   const struct batch_memory *m = b->memory;
-  size_t room = key_reader_room(r), left = (size_t)(m->scratch + m->scratch_cap - at);
-  if (room == 0) return true; /* batch_scratch has made enough */
+  size_t left = (size_t)(m->scratch + m->scratch_cap - at);
   size_t rest = (size_t)(m->bytes + m->len - p);
   return left >= key_reader_scratch(r, rest, BATCH_KEYS - b->n) + room;
+}
+
+bool batch_scratch_left(const key_batch *b, const key_reader *r, const uint8_t *p,
+                        const uint8_t *at) {
+  size_t room = key_reader_room(r); /* without any batch_scratch has made enough */
+  return room == 0 || scratch_left(b, r, p, at, room);
 }
 
 /* ---- records ---- */

@@ -43,6 +43,9 @@ static double dcso_k(double nbits, uint64_t nkeys) {
 
 static nay_status dcso_size(const nay_params *p, nay_sizing by, nay_diag *diag, nay_shape *shape) {
   double fpr = by == NAY_BY_FPR ? p->fpr : nay__exp(-p->bits_per_key * NAY_LN2 * NAY_LN2);
+  if (!(fpr > 0)) { /* so many bits for a key that the FPR is no double any more */
+    return nay__fail(diag, NAY_EINVAL, "the size needs more than 255 probes", 0);
+  }
   double bits = nay__classic_nbits_for(p->nkeys, fpr);
   if (bits < 1) return nay__fail(diag, NAY_EINVAL, "the size is below one bit", 0);
   if (bits > (double)NAY_MAX_NBITS) {

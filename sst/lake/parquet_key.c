@@ -168,7 +168,7 @@ static nay_status key_timestamp(const parquet_type *type, const char *text, size
 static nay_status key_whole(const parquet_type *type, const char *text, size_t len, nay_diag *diag,
                             parquet_key *key) {
   uint8_t bytes[16];
-  uint64_t value;
+  uint64_t value = 0;
   bool is_integer = key_is_integer(text, len);
   if (type->logical == PARQUET_DECIMAL) {
     NAY_TRY(key_decimal(type, text, len, diag, &value));

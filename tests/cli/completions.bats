@@ -115,7 +115,7 @@ long_options() { nay help "$1" | sed '/^Examples/,$d' | sed -nE 's/^(  -., |    
     for word in $words; do
       case $word in
         A | B | FILE | FILTER | KEYFILE | TABLE | MAP | COMMAND | KEY | WORD) ;;
-        COUNT | FPR | BITS | SIZE | NAME) ;; # of options
+        COUNT | FPR | BITS | SIZE | NAME | COLUMN | VALUE) ;; # of options
         *) echo "$command: $word"; return 1 ;;
       esac
     done

@@ -85,7 +85,7 @@ TABLE = [  # commands that touch a table's file
     Command("info", "file"),
     Command("extract", "file", "-f", "-o", "out"),
 ]
-NO_FILTER = "plan diff common bench complete man version help".split()  # read keys only, or nothing
+NO_FILTER = "plan diff common bench complete man version help prune".split()  # read keys only, or nothing
 
 
 def fixture(group):

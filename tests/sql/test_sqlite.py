@@ -107,7 +107,8 @@ def types(db):
     vectors = {}
     for line in (SOURCE / "tests/golden/keys/keys.txt").read_text(encoding="utf-8", errors="surrogateescape").split("\n"):
         parts = line.split("\t")
-        if line.startswith("#") or len(parts) != 3 or parts[2] == "error" or parts[0] in ("text", "hex", "b64"):
+        if line.startswith("#") or len(parts) != 3 or parts[2] == "error" or parts[0] in ("text", "hex", "b64") \
+                or parts[0].startswith("ordered-"):  # of range filters, which SQL has no values for
             continue
         if parts[1] and "\\" not in parts[1] and "\r" not in parts[1] and len(parts[2]) < 2000:
             vectors.setdefault(parts[0], []).append(parts[1])
