@@ -9,8 +9,8 @@
  *   entry         | user key | trailer u64le: version << 8 | 1 for a value, 0 for a deletion |
  *   translated    | block of block.h | term u64le x n | n u32le |         n entries
  *
- * The index is translated as well. Therefore gets, iterators, lookups, caches and compactions of
- * nay_sst.h have no code for foreign tables.
+ * The index is translated as well. Therefore gets, iterators, lookups, caches and compactions work
+ * on foreign tables as on any other.
  *
  *   engine.c                 reading, checks common to all engines, translation
  *   nori_table.c              nori: footer, index, blocks

@@ -326,7 +326,7 @@ static void footer_created_by(nay_sst_parquet *p, nay_thrift *t, const nay_thrif
   const uint8_t *text = nay__thrift_binary(t, field, &len);
   if (len >= sizeof p->created_by) len = sizeof p->created_by - 1;
   memset(p->created_by, 0, sizeof p->created_by);
-  /* Control characters become '?', as the text goes to terminals */
+  /* Bytes that are not printable ASCII become '?', because the text is shown on terminals. */
   for (size_t i = 0; i < len; i++) {
     p->created_by[i] = text[i] >= 0x20 && text[i] < 0x7f ? (char)text[i] : '?';
   }
