@@ -38,7 +38,7 @@ static const option_row size_rows[] = {
      .help = "cuckoo: the filter may grow from -n keys to COUNT (default: it stays at -n)",
      .part = SIZE_MAX_KEYS},
     {"range-length", 0, "COUNT", COUNT_AT(size_options, range_length),
-     .help = "range: how many numbers the longest range has for which -p is planned",
+     .help = "range: how many numbers the longest range has for which -p is planned (default 1000)",
      .part = SIZE_RANGE},
     {"range-keys", 0, "FORM", CHOICE_AT(size_options, range_keys),
      .help = "range: how keys of bytes end in a number: decimal digits (default for text), or 8 or "
@@ -51,6 +51,8 @@ static const option_row size_rows[] = {
     {0},
 };
 const option_group size_group = {size_rows};
+
+#define RANGE_LENGTH_DEFAULT 1000
 
 static uint64_t size_seed(const char *text) {
   uint64_t seed = 0;
@@ -83,6 +85,7 @@ nay_params size_params(const size_options *size, const nay_format *format, doubl
   if (sizes > 1)
     die(EXIT_TROUBLE, "-p, -b, -M and --nbits are mutually exclusive: give one of them");
   if (sizes == 0) p.fpr = default_fpr;
+  if (p.kind == NAY_RANGE && p.range_length == 0) p.range_length = RANGE_LENGTH_DEFAULT;
   if (size->range_keys != 0) p.range_keys = size->range_keys - 1;
   if (size->range_delimiter != NULL) {
     if (strlen(size->range_delimiter) != 1) die(EXIT_TROUBLE, "--range-delimiter: one character");

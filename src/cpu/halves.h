@@ -70,8 +70,9 @@ NAY_INLINE bool nay__row_is_wide(const uint8_t *row) {
 
 NAY_INLINE nay_halves nay__halves_of(uint8_t *payload, const uint8_t *row) {
   uint64_t shape = nay__row_word(row + NAY_ROW_K), wide = nay__row_word(row + NAY_ROW_CLOSED) >> 41;
-  return (nay_halves){payload + nay__row_word(row + NAY_ROW_AT),
-                      nay__row_word(row + NAY_ROW_NBLOCKS), (uint32_t)shape,
+  /* of a payload that nobody has checked yet the place may be anywhere: an integer, no pointer */
+  uintptr_t at = (uintptr_t)payload + (uintptr_t)nay__row_word(row + NAY_ROW_AT);
+  return (nay_halves){(uint8_t *)at, nay__row_word(row + NAY_ROW_NBLOCKS), (uint32_t)shape,
                       (uint32_t)(shape >> 32), NAY_HALF_BYTES_LOG + (uint32_t)wide};
 }
 

@@ -40,7 +40,8 @@ static nay_status sbbf_size_by(const nay_params *p, nay_sizing by, nay_diag *dia
     double root = nay__sqrt(nay__sqrt(nay__sqrt(p->fpr)));
     bytes = (double)p->nkeys * -8 / nay__ln(1 - root) / 8;
   }
-  if (!(bytes <= (double)SBBF_MAX_BYTES)) {
+  /* below an FPR of 10^-130 the logarithm is that of 1, and the size no number of bytes */
+  if (!(bytes >= 0 && bytes <= (double)SBBF_MAX_BYTES)) {
     return nay__fail(diag, NAY_EINVAL, "nkeys needs more than 2^30 bytes", 0);
   }
   uint64_t rounded = NAY_SBBF_BYTES;

@@ -84,6 +84,8 @@ def main():
         file.writelines(f"key-{i}\n" for i in range(NKEYS))
     nwrong = 0
     for kind in json.loads(nay("--version", "--json"))["kinds"]:
+        if kind == "range":  # it is not asked with hashes, and explains that it cannot exclude them
+            continue
         extra = ["-n", "40"] if kind == "scalable" else []
         nay("build", "-q", "-f", "-t", kind, "-p", "10%", *extra, "-o", "f.nay", "keys")
         nwrong += check("f.nay", [], kind)
