@@ -51,7 +51,13 @@
   X(spark, spark_sql_v1)       \
   X(spark, spark_sql_v2)       \
   X(dcso, dcso)                \
-  X(sbbf, sbbf)
+  X(sbbf, sbbf)                \
+  X(bits_and_blooms, bits_and_blooms)         \
+  X(bits_and_blooms, bits_and_blooms_le)      \
+  X(bits_and_blooms, bits_and_blooms_json)    \
+  X(bits_and_blooms, bits_and_blooms_json_le) \
+  X(datasketches, datasketches) \
+  X(bip37, bip37)
 /* clang-format on */
 
 struct nay_format {

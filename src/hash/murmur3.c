@@ -23,16 +23,20 @@ static uint64_t murmur3_tail(const uint8_t *p, size_t n) {
   return x;
 }
 
-nay_hash nay__murmur3_128(const uint8_t *p, size_t len) {
-  uint64_t h1 = 0, h2 = 0;
+/* The first len & ~15 bytes, into h. */
+static void murmur3_blocks(const uint8_t *p, size_t len, uint64_t h[2]) {
   const uint8_t *end = p + (len & ~(size_t)15);
   for (; p != end; p += 16) {
-    h1 ^= murmur3_mix1(nay__load64le(p));
-    h1 = (nay__rotl64(h1, 27) + h2) * 5 + 0x52dce729u;
-    h2 ^= murmur3_mix2(nay__load64le(p + 8));
-    h2 = (nay__rotl64(h2, 31) + h1) * 5 + 0x38495ab5u;
+    h[0] ^= murmur3_mix1(nay__load64le(p));
+    h[0] = (nay__rotl64(h[0], 27) + h[1]) * 5 + 0x52dce729u;
+    h[1] ^= murmur3_mix2(nay__load64le(p + 8));
+    h[1] = (nay__rotl64(h[1], 31) + h[0]) * 5 + 0x38495ab5u;
   }
-  size_t rest = len & 15;
+}
+
+/* The bytes after the blocks, and the end. */
+static nay_hash murmur3_end(const uint8_t *p, size_t rest, size_t len, uint64_t h[2]) {
+  uint64_t h1 = h[0], h2 = h[1];
   if (rest > 8) h2 ^= murmur3_mix2(murmur3_tail(p + 8, rest - 8));
   if (rest > 0) h1 ^= murmur3_mix1(murmur3_tail(p, rest < 8 ? rest : 8));
   h1 ^= (uint64_t)len;
@@ -43,6 +47,23 @@ nay_hash nay__murmur3_128(const uint8_t *p, size_t len) {
   h2 = murmur3_final(h2);
   h1 += h2;
   return (nay_hash){h1, h1 + h2};
+}
+
+nay_hash nay__murmur3_128(const uint8_t *p, size_t len) {
+  uint64_t h[2] = {0, 0};
+  murmur3_blocks(p, len, h);
+  return murmur3_end(p + (len & ~(size_t)15), len & 15, len, h);
+}
+
+nay_hash nay__murmur3_128_with(const uint8_t *p, size_t len, uint8_t last) {
+  uint64_t h[2] = {0, 0};
+  uint8_t end[16];
+  size_t rest = len & 15;
+  murmur3_blocks(p, len, h);
+  if (rest != 0) memcpy(end, p + (len - rest), rest);
+  end[rest] = last;
+  if (rest == 15) murmur3_blocks(end, 16, h);
+  return murmur3_end(end, (rest + 1) & 15, len + 1, h);
 }
 
 static uint32_t murmur3_mix32(uint32_t x) { return nay__rotl32(x * 0xcc9e2d51u, 15) * 0x1b873593u; }

@@ -76,7 +76,7 @@ CHANGERS = [
     Writer("fold", "OUT", "--factor", "2", force=(), stream=False, refuses=False),
     Writer("uniq", "--state", "OUT", "in/keys", force=(), stream=False, refuses=False),
 ]
-NO_FILES = "plan check explain info verify diff common bench complete man version help".split()
+NO_FILES = "plan check explain info verify diff common prune bench complete man version help".split()
 
 
 def over(writers=WRITERS, where=lambda w: True):
