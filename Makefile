@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 
 .PHONY: all deps demo test test-quick test-long fuzz bench bench-quick bench-keep bench-sst bench-kv bench-web bench-billion \
-        install uninstall install-sqlite install-postgres amalgamation wasm playground site format lint abi-check abi-dump coverage clean help
+        install uninstall install-sqlite install-postgres install-duckdb amalgamation wasm playground site format lint abi-check abi-dump coverage clean help
 
 # deps, demo and the tests install what is missing; the others name it and stop. NAY_BOOTSTRAP=no: neither.
 TIER ?= build
@@ -79,6 +79,12 @@ install-sqlite: ## install the extension for SQLite alone: lib/nay/sqlite/nay.so
 	@cmake --preset release -DCMAKE_INSTALL_PREFIX="$(PREFIX)" >/dev/null
 	@cmake --build --preset release -j $(JOBS) --target nay_sqlite
 	@DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)" --component sqlite
+
+install-duckdb: ## install the extension for DuckDB alone: lib/nay/duckdb/nay.duckdb_extension
+	@scripts/bootstrap check
+	@cmake --preset release -DCMAKE_INSTALL_PREFIX="$(PREFIX)" >/dev/null
+	@cmake --build --preset release -j $(JOBS) --target nay_duckdb
+	@DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)" --component duckdb
 
 PG_CONFIG ?= pg_config
 install-postgres: ## install the extension for PostgreSQL where PG_CONFIG says; needs postgresql-server-dev-15

@@ -71,7 +71,7 @@ static void sst_write(const char *path, const sst_records *r, const nay_sst_writ
   if (status != NAY_OK) bench_die("%s: %s", path, diag.what);
   for (size_t i = 0; i < r->n && status == NAY_OK; i++) {
     status = nay_sst_writer_add(w, r->keys + i * r->key_len, r->key_len, r->values + i % 1000,
-                                r->value_len);
+                                r->value_len, NULL);
   }
   if (status == NAY_OK) status = nay_sst_writer_finish(w, &diag);
   if (status != NAY_OK) bench_die("%s: %s", path, nay_status_text(status));
@@ -92,7 +92,7 @@ static size_t sst_get(const nay_sst *t, const char *keys, size_t n) {
 static uint64_t sst_scan(const nay_sst *t) {
   nay_sst_iter *it;
   uint64_t bytes = 0;
-  if (nay_sst_iter_new(t, &it) != NAY_OK) bench_die("no memory");
+  if (nay_sst_iter_new(t, NULL, &it) != NAY_OK) bench_die("no memory");
   for (nay_status s = nay_sst_iter_first(it); s == NAY_OK; s = nay_sst_iter_next(it)) {
     size_t key_len, value_len;
     (void)nay_sst_iter_key(it, &key_len);

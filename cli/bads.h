@@ -33,7 +33,8 @@ typedef struct bad_record {
 typedef struct bad_list {
   bad_record *at;
   size_t n, cap, npassed;
-  bool passes; /* ON_BAD_PASS */
+  bool passes;            /* ON_BAD_PASS */
+  const uint8_t *printed; /* the good record that was printed last: it may have several keys */
 } bad_list;
 
 /* bads_begin: what the options of a stream say, which answers or else makes a result. Exits when

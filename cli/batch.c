@@ -31,6 +31,7 @@ void batch_forget_bads(key_batch *b, size_t first) {
   for (size_t i = first; i < b->bads->n; i++) free(b->bads->at[i].why);
   if (b->bads->n > first) b->bads->n = first;
   if (first == 0) b->bads->npassed = 0;
+  if (first == 0) b->bads->printed = NULL;
 }
 
 void batch_free(key_batch *b) {
@@ -63,11 +64,8 @@ void batch_grow(struct batch_memory *m) {
   m->bytes = must_grow(m->bytes, m->cap + 1);
 }
 
-/* Records of n bytes in all, terminators included, and one that has none. */
-static size_t scratch_for(size_t n, size_t nrecords) { return KEY_SCRATCH(n) + 8 * (nrecords + 1); }
-
 void batch_scratch(struct batch_memory *m, const key_reader *r) {
-  size_t need = scratch_for(m->len, BATCH_KEYS) + 2 * key_reader_room(r);
+  size_t need = key_reader_scratch(r, m->len, BATCH_KEYS) + 2 * key_reader_room(r);
   if (need <= m->scratch_cap) return;
   free(m->scratch);
   m->scratch = must_alloc(need);
@@ -79,7 +77,8 @@ bool batch_scratch_left(const key_batch *b, const key_reader *r, const uint8_t *
   const struct batch_memory *m = b->memory;
   size_t room = key_reader_room(r), left = (size_t)(m->scratch + m->scratch_cap - at);
   if (room == 0) return true; /* batch_scratch has made enough */
-  return left >= scratch_for((size_t)(m->bytes + m->len - p), BATCH_KEYS - b->n) + room;
+  size_t rest = (size_t)(m->bytes + m->len - p);
+  return left >= key_reader_scratch(r, rest, BATCH_KEYS - b->n) + room;
 }
 
 /* ---- records ---- */
@@ -121,6 +120,12 @@ void batch_end_records(key_batch *b, uint8_t terminator) {
   }
 }
 
+bool batch_print_once(const key_batch *b, const uint8_t *record) {
+  if (b->bads->printed == record) return false;
+  b->bads->printed = record;
+  return true;
+}
+
 const bad_record *batch_passing(const key_batch *b, size_t i) {
   bad_list *l = b->bads;
   bool passes = l->passes && l->npassed < l->n && l->at[l->npassed].before <= i;
@@ -141,7 +146,7 @@ static void batch_print_each(const key_batch *b, size_t w, uint64_t word) {
       out_record(bad->bytes, bad->len);
     }
     const uint8_t *record = batch_record(b, i, &len);
-    out_record(record, len);
+    if (batch_print_once(b, record)) out_record(record, len);
   }
 }
 
@@ -156,13 +161,14 @@ void batch_print(const key_batch *b, size_t w, uint64_t word) {
   while (word != 0) {
     size_t len, i = 64 * w + (size_t)__builtin_ctzll(word);
     const uint8_t *record = batch_record(b, i, &len);
+    word &= word - 1;
+    if (!batch_print_once(b, record)) continue;
     if (from == NULL || from + run != record || out_is_terminal()) {
       if (run > 0) out_record(from, run);
       from = record;
       run = 0;
     }
     run += len;
-    word &= word - 1;
   }
   if (run > 0) out_record(from, run);
 }

@@ -13,7 +13,7 @@ typedef struct build {
   const sst_options *o;
   const char *out;
   nay_sst_writer *writer;
-  nay_sst_foreign_writer *foreign; /* with --format, instead */
+  bool foreign;                    /* a table of another engine: --format */
   const nay_sst_comparator *order; /* of the keys; NULL: bytewise */
   bool whole_rows;                 /* the value is the row, not what follows the key in it */
   uint64_t nrows, noverwritten;
@@ -68,13 +68,6 @@ _Noreturn static void build_refused(const build *b, const table_row *row) {
           : " by the bytes that --key makes of it; --sort sorts the rows by them");
 }
 
-/* Finishing a failed writer returns the reason. */
-_Noreturn static void build_failed(const build *b) {
-  nay_diag diag = {.what = NULL};
-  nay_status status = nay_sst_writer_finish(b->writer, &diag);
-  table_die(b->out, status, &diag);
-}
-
 /* mini-lsm has no empty values: a row without one is a deletion. */
 static void build_write_foreign(build *b, const table_row *row) {
   nay_diag diag = {.what = NULL};
@@ -85,7 +78,7 @@ static void build_write_foreign(build *b, const table_row *row) {
                            .sequence = given ? b->o->sequence : 0,
                            .deleted = deletes && !row->has_value};
   nay_status status =
-      nay_sst_foreign_writer_add(b->foreign, &version, 0, row->value, row->value_len, &diag);
+      nay_sst_writer_add_entry(b->writer, &version, row->value, row->value_len, &diag);
   if (status == NAY_EINVAL) {
     die(EXIT_TROUBLE, "row %llu, key '%s': %s", (unsigned long long)b->nrows,
         build_key_text(b, row, key), diag.what);
@@ -95,20 +88,21 @@ static void build_write_foreign(build *b, const table_row *row) {
 
 static void build_write(build *b, const table_row *row) {
   nay_status status;
+  nay_diag diag = {.what = NULL};
   b->nrows++;
-  if (b->foreign != NULL) {
+  if (b->foreign) {
     build_write_foreign(b, row);
     return;
   }
   if (b->o->sequence == NUMBER_NOT_GIVEN) {
-    status = nay_sst_writer_add(b->writer, row->key, row->len, row->value, row->value_len);
+    status = nay_sst_writer_add(b->writer, row->key, row->len, row->value, row->value_len, &diag);
   } else {
     nay_sst_entry version = {sizeof version, .key = row->key, .len = row->len,
                              .sequence = b->o->sequence, .deleted = !row->has_value};
-    status = nay_sst_writer_add_entry(b->writer, &version, row->value, row->value_len);
+    status = nay_sst_writer_add_entry(b->writer, &version, row->value, row->value_len, &diag);
   }
   if (status == NAY_EINVAL) build_refused(b, row);
-  if (status != NAY_OK) build_failed(b);
+  if (status != NAY_OK) table_die(b->out, status, &diag);
 }
 
 static void build_rows(build *b, key_stream *s) {
@@ -137,7 +131,7 @@ static int build_report(const build *b) {
   nay_sst_info info = {.size = sizeof info};
   nay_sst_stats(table, &info);
   /* a filter of -n keys may have got more of them; any other is as large as its keys need */
-  const nay_filter *f = b->o->size.nkeys != 0 ? nay_sst_filter_of(table) : NULL;
+  const nay_filter *f = b->o->size.nkeys != 0 ? info.native : NULL;
   promise p = f != NULL ? promise_judge(f, b->o->size.fpr) : (promise){.fpr = 0};
   if (b->o->common.json) {
     json_begin("nay.sst.build/1");
@@ -172,7 +166,8 @@ static void build_open(build *b, table_plan *plan) {
   if (o->table_format != NULL) {
     options_refuse(&o->common, "nkeys", "sst build --format");
     describe_not(described_key(&o->keys), o->table_format);
-    b->foreign = table_foreign_writer(o, b->out);
+    b->foreign = true;
+    b->writer = table_foreign_writer(o, b->out);
     return;
   }
   table_plan_make(o, plan);
@@ -197,12 +192,10 @@ int sst_build(sst_options *o) {
   outfile_lock(b.out);
   signals_defer(true);
   nay_diag diag = {.what = NULL};
-  nay_status status = b.foreign != NULL ? nay_sst_foreign_writer_finish(b.foreign, &diag)
-                                        : nay_sst_writer_finish(b.writer, &diag);
+  nay_status status = nay_sst_writer_finish(b.writer, &diag);
   outfile_unlock();
   signals_defer(false);
   if (status != NAY_OK) table_die(b.out, status, &diag);
   nay_sst_writer_free(b.writer);
-  nay_sst_foreign_writer_free(b.foreign);
   return build_report(&b);
 }

@@ -104,17 +104,17 @@ static void get_json_counters(const nay_sst_counters *c) {
 }
 
 static void get_json_count(const get *g) {
-  nay_sst_counters c = {.size = sizeof c};
+  nay_sst_info is = {.size = sizeof is};
   json_begin("nay.sst.get/1");
   json_count("nkeys", g->selection.nkeys);
   json_count("nselected", g->selection.nselected);
   json_count("nbad", bads_count());
   json_open("tables", '[');
   for (size_t i = 0; i < g->tables.n; i++) {
-    nay_sst_count(g->tables.at[i], &c);
+    nay_sst_stats(g->tables.at[i], &is);
     json_open(NULL, '{');
     json_text("table", g->tables.names[i]);
-    get_json_counters(&c);
+    get_json_counters(&is.counters);
     json_close();
   }
   json_close();
@@ -123,11 +123,11 @@ static void get_json_count(const get *g) {
 
 static void get_prom(const get *g) {
   prom_samples *samples = must_alloc(g->tables.n * sizeof *samples);
-  nay_sst_counters c = {.size = sizeof c};
+  nay_sst_info is = {.size = sizeof is};
   for (size_t i = 0; i < g->tables.n; i++) {
     samples[i] = (prom_samples){.file = g->tables.names[i], .kind = "table"};
-    nay_sst_count(g->tables.at[i], &c);
-    prom_counts(&samples[i], &c);
+    nay_sst_stats(g->tables.at[i], &is);
+    prom_counts(&samples[i], &is.counters);
   }
   prom_print(samples, g->tables.n);
   free(samples);

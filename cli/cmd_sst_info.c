@@ -70,7 +70,7 @@ static void info_json(const table_facts *t) {
   }
   if (info->smallest != NULL) {
     json_bytes("smallest", info->smallest, info_user_len(info, info->smallest_len));
-    json_bytes("largest", info->largest, info_user_len(info, info->largest_len));
+    json_bytes("largest", info->upper_bound, info_user_len(info, info->upper_bound_len));
   }
   table_properties_json(t->table);
   info_json_filter(t);
@@ -143,7 +143,8 @@ static void info_text(const table_facts *t) {
   if (info->smallest != NULL) {
     out_text("  keys     from %s to at most %s\n",
              escape_text(info->smallest, info_user_len(info, info->smallest_len), low, sizeof low),
-             escape_text(info->largest, info_user_len(info, info->largest_len), high, sizeof high));
+             escape_text(info->upper_bound, info_user_len(info, info->upper_bound_len), high,
+                         sizeof high));
   }
   table_properties_text(t->table);
   if (strcmp(info->comparator, "leveldb.BytewiseComparator") != 0) {

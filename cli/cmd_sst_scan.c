@@ -66,7 +66,7 @@ static void scan_print(scan *s, const char *path, const nay_sst_entry *v, const 
   if (s->o->common.json) {
     json_open(NULL, '{');
     json_bytes("key", (const uint8_t *)key, len);
-    if (tells_version && s->terms) json_count("term", nay_sst_iter_term(s->it));
+    if (tells_version && s->terms) json_count("term", v->term);
     if (tells_version) json_count("sequence", v->sequence);
     if (tells_version) json_bool("deleted", v->deleted);
     if (tells_version && v->merge) json_bool("merge", true);
@@ -75,7 +75,7 @@ static void scan_print(scan *s, const char *path, const nay_sst_entry *v, const 
     return;
   }
   if (tells_version && s->terms) {
-    out_text("%llu:", (unsigned long long)nay_sst_iter_term(s->it));
+    out_text("%llu:", (unsigned long long)v->term);
   }
   if (tells_version) {
     const char *type = v->deleted ? "delete" : v->merge ? "merge" : "put";
@@ -85,10 +85,10 @@ static void scan_print(scan *s, const char *path, const nay_sst_entry *v, const 
 }
 
 static void scan_entry(scan *s, const char *path, const nay_sst_iter *it) {
-  size_t len, value_len;
-  const void *key = nay_sst_iter_key(it, &len), *value = nay_sst_iter_value(it, &value_len);
-  nay_sst_entry v = {sizeof v, .key = key, .len = len};
-  if (s->internal && nay_sst_key_split(key, len, &v) != NAY_OK) {
+  size_t value_len;
+  const void *value = nay_sst_iter_value(it, &value_len);
+  nay_sst_entry v = {.size = sizeof v};
+  if (nay_sst_iter_entry(it, &v) != NAY_OK) {
     die(EXIT_DAMAGED, "%s: a key is not an internal key", path);
   }
   if (s->internal && v.sequence > s->o->snapshot) return;
@@ -116,7 +116,7 @@ static nay_status scan_start(const sst_options *o, nay_sst_iter *it) {
 
 static void scan_one(scan *s, const nay_sst *table, const char *path) {
   nay_sst_iter *it;
-  if (nay_sst_iter_new(table, &it) != NAY_OK) die(EXIT_TROUBLE, "out of memory");
+  if (nay_sst_iter_new(table, NULL, &it) != NAY_OK) die(EXIT_TROUBLE, "out of memory");
   s->it = it;
   nay_status status = scan_start(s->o, it);
   while (status == NAY_OK && s->selected < s->o->select.max_count) {

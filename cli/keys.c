@@ -2,6 +2,7 @@
 #include "keys.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "described.h"
@@ -11,13 +12,16 @@
 
 static key_framing reader_framing(const keys_options *s) {
   bool fixed = s->type == KEY_U64LE, binary = fixed || s->length_prefixed;
-  int columns = s->csv + s->tsv;
+  int columns = s->csv + s->tsv + s->jsonl;
   if (s->null + s->length_prefixed + columns + fixed > 1) {
-    die(EXIT_TROUBLE, "-0, --length-prefixed, --csv, --tsv and --key=u64le are mutually exclusive");
+    die(EXIT_TROUBLE,
+        "-0, --length-prefixed, --csv, --tsv, --jsonl and --key=u64le are mutually exclusive");
   }
   if (s->separator != NULL && (columns > 0 || binary)) {
-    die(EXIT_TROUBLE, "-F splits lines: it excludes --csv, --tsv, --length-prefixed, --key=u64le");
+    die(EXIT_TROUBLE,
+        "-F splits lines: it excludes --csv, --tsv, --jsonl, --length-prefixed, --key=u64le");
   }
+  if (s->jsonl) return FRAME_JSON;
   if (s->crlf && binary) die(EXIT_TROUBLE, "--crlf is for lines, and these keys are not");
   if (fixed) return FRAME_FIXED;
   if (s->length_prefixed) return FRAME_LENGTH;
@@ -28,6 +32,7 @@ static key_framing reader_framing(const keys_options *s) {
 static void reader_check_args(const keys_options *s) {
   const char *option = s->csv                 ? "--csv"
                        : s->tsv               ? "--tsv"
+                       : s->jsonl             ? "--jsonl"
                        : s->separator != NULL ? "-F"
                        : s->column != NULL    ? "-k"
                        : s->delimiter != NULL ? "--delimiter"
@@ -103,6 +108,21 @@ static bool reader_is_text(const key_reader *r) {
   return r->how.type == NAY_KEY_TEXT && r->how.ntransformations == 0;
 }
 
+static void reader_json(key_reader *r, const keys_options *s) {
+  if (s->column == NULL) die(EXIT_TROUBLE, "--jsonl: say which field is the key, by -k");
+  if (s->header || s->delimiter != NULL) {
+    die(EXIT_TROUBLE, "--header and --delimiter are for --csv, not for --jsonl");
+  }
+  r->json = must_alloc(sizeof *r->json);
+  const char *why = json_paths_parse(s->column, &r->json->paths);
+  if (why != NULL) die(EXIT_TROUBLE, "-k: '%s': %s", s->column, why);
+}
+
+void key_reader_end(key_reader *r) {
+  free(r->json);
+  r->json = NULL;
+}
+
 key_reader key_reader_new(const keys_options *s) {
   if (s->args.n > 0) reader_check_args(s);
   key_reader r = {.framing = reader_framing(s),
@@ -116,6 +136,10 @@ key_reader key_reader_new(const keys_options *s) {
                   .value_is_rest = s->value_is_rest,
                   .value_column = {.at = 1}};
   bool columns = r.framing == FRAME_CSV || r.framing == FRAME_TSV;
+  if (r.framing == FRAME_JSON) {
+    reader_json(&r, s);
+    return r;
+  }
   if (!columns && s->separator == NULL &&
       (s->column != NULL || s->header || s->delimiter != NULL)) {
     die(EXIT_TROUBLE, "-k, --header and --delimiter need --csv or --tsv, -k and --header also -F");
@@ -168,7 +192,13 @@ const char *key_reader_place(const key_reader *r, char text[64]) {
 
 uint64_t key_reader_next_line(const key_reader *r) { return r->nrecords + r->ninner + 1; }
 
+size_t key_reader_scratch(const key_reader *r, size_t len, size_t nrecords) {
+  if (r->framing == FRAME_JSON) return 8 * len + (JSON_NUMBER + 40) * (nrecords + 1);
+  return KEY_SCRATCH(len) + 8 * (nrecords + 1);
+}
+
 bool key_reader_is_text(const key_reader *r) {
+  if (r->framing == FRAME_JSON) return true;
   return (r->framing == FRAME_LINES && r->terminator == '\n') || reader_has_columns(r);
 }
 
@@ -179,7 +209,8 @@ uint64_t key_reader_lines_inside(const key_reader *r, const uint8_t *p, size_t n
 }
 
 bool key_reader_can_end(const key_reader *r, const uint8_t *p, size_t len) {
-  bool ends = r->framing == FRAME_LINES || reader_has_columns(r); /* in a terminator; binary: no */
+  bool ends = r->framing == FRAME_LINES || r->framing == FRAME_JSON ||
+              reader_has_columns(r); /* in a terminator; binary: no */
   uint8_t terminator = reader_has_columns(r) ? '\n' : r->terminator;
   return !ends || memchr(p, terminator, len) != NULL;
 }
@@ -187,7 +218,7 @@ bool key_reader_can_end(const key_reader *r, const uint8_t *p, size_t len) {
 /* Lines may be any bytes but zero: there the byte order mark counts only before a printable one. */
 bool key_reader_is_utf16(const key_reader *r, const uint8_t *p, size_t len) {
   bool lines = r->framing == FRAME_LINES && r->terminator == '\n';
-  if (len < 4 || !(lines || reader_has_columns(r))) return false;
+  if (len < 4 || !key_reader_is_text(r)) return false;
   bool little = p[0] == 0xff && p[1] == 0xfe, big = p[0] == 0xfe && p[1] == 0xff;
   uint8_t low = little ? p[2] : p[3], high = little ? p[3] : p[2];
   bool ascii = low >= 0x20 && low < 0x7f && high == 0;
@@ -250,6 +281,74 @@ static key_result frame_line(key_reader *r, const uint8_t *p, const uint8_t *end
   return r->separator != NULL ? frame_fields(r, scratch, record, fail) : KEY_OK;
 }
 
+/* ---- JSON lines ---- */
+
+static key_result json_bad(key_failure *fail, const char *why, size_t at) {
+  fail->what = why;
+  fail->is_byte = true;
+  fail->offset = at;
+  return KEY_BAD;
+}
+
+/* Several fields are one text: the array of their texts in JSON, which no other fields have. */
+static void json_join(const key_json *json, uint8_t *scratch, key_record *record) {
+  size_t n = 0;
+  for (size_t i = 0; i < json->paths.n; i++) {
+    const json_value *value = &json->values[i];
+    scratch[n++] = i == 0 ? '[' : ',';
+    if (value->is_plain) { /* without escapes, and without anything that needs one */
+      scratch[n++] = '"';
+      memcpy(scratch + n, value->at, value->len);
+      n += value->len;
+      scratch[n++] = '"';
+    } else {
+      uint8_t *text = scratch + n + 6 * value->len + JSON_NUMBER + 2;
+      size_t len = json_value_text(value, text);
+      n += json_value_quote(text, len, scratch + n);
+    }
+  }
+  scratch[n++] = ']';
+  record->text = scratch;
+  record->text_len = record->scratch_used = n;
+}
+
+/* The text of value i. */
+static void json_text_of(const key_json *json, size_t i, uint8_t *scratch, key_record *record) {
+  const json_value *value = &json->values[i];
+  record->scratch_used = 0;
+  record->text = value->at;
+  record->text_len = value->len;
+  if (value->is_plain) return;
+  record->text = scratch;
+  record->text_len = record->scratch_used = json_value_text(value, scratch);
+}
+
+static key_result frame_json(key_reader *r, const uint8_t *p, const uint8_t *end, bool last,
+                             uint8_t *scratch, key_record *record, key_failure *fail) {
+  const uint8_t *stop = memchr(p, '\n', (size_t)(end - p));
+  if (stop == NULL && !last) return KEY_MORE;
+  if (stop == NULL) stop = end;
+  record->len = (size_t)(stop - p) + 1;
+  size_t at;
+  const char *why = json_find(&r->json->paths, p, (size_t)(stop - p), r->json->values,
+                              &record->nkeys, &at, &record->skip);
+  if (why != NULL) return json_bad(fail, why, at);
+  if (record->skip) return KEY_OK;
+  if (r->json->paths.n > 1) {
+    json_join(r->json, scratch, record);
+    record->nkeys = 1;
+  } else {
+    json_text_of(r->json, 0, scratch, record);
+  }
+  return KEY_OK;
+}
+
+key_result key_more(key_reader *r, size_t i, uint8_t *scratch, key_record *record,
+                    key_failure *fail) {
+  json_text_of(r->json, i, scratch, record);
+  return reader_decode(r, scratch, record, fail);
+}
+
 #define VALUE_BYTES 8u /* of a binary record */
 
 /* A key of len bytes after a head, and its value. */
@@ -292,6 +391,7 @@ key_result key_next(key_reader *r, const uint8_t *p, const uint8_t *end, bool la
     case FRAME_LENGTH: got = frame_length(r, p, end, last, record, fail); break;
     case FRAME_CSV:
     case FRAME_TSV: got = frame_csv(r, p, end, last, scratch, record, fail); break;
+    case FRAME_JSON: got = frame_json(r, p, end, last, scratch, record, fail); break;
   }
   if (got == KEY_MORE) return got;
   r->nrecords++;

@@ -7,6 +7,7 @@
  *   lines (-0)         text \n                     fixed (u64le)      8 bytes, each record a key
  *   lines, -F          field SEP field SEP ... \n  csv, tsv           a column of each row
  *   length-prefixed    | length u32le | key |
+ *   JSON lines         fields of each, see json_read.h; one with [] may give several keys
  *
  * A record may also have a *value*, for maps: another column or field; in binary records 8 bytes
  * after the key, little-endian.
@@ -14,6 +15,7 @@
 #ifndef NAY_KEYS_H
 #define NAY_KEYS_H
 
+#include "json_read.h"
 #include "options.h"
 
 typedef enum key_framing {
@@ -21,7 +23,8 @@ typedef enum key_framing {
   FRAME_FIXED,
   FRAME_LENGTH,
   FRAME_CSV,
-  FRAME_TSV
+  FRAME_TSV,
+  FRAME_JSON
 } key_framing;
 
 /* field_range: fields of a line, counted from 0; last SIZE_MAX: to the end. */
@@ -35,6 +38,12 @@ typedef struct key_column {
   const char *name; /* to find in the header, or NULL */
   size_t at;        /* from 0 */
 } key_column;
+
+/* key_json: of FRAME_JSON. */
+typedef struct key_json {
+  json_paths paths;
+  json_value values[JSON_VALUES]; /* of the last line */
+} key_json;
 
 typedef struct key_reader {
   key_framing framing;
@@ -52,12 +61,16 @@ typedef struct key_reader {
   size_t nranges;
   uint64_t nrecords; /* of this file, seen so far */
   uint64_t ninner;   /* line ends inside them, in quoted fields */
+  key_json *json;    /* to be freed by key_reader_end, or NULL */
   bool plain;        /* record = key + terminator: nothing to decode */
   char why[400];     /* a message about the header */
 } key_reader;
 
 /* key_reader_new: exits with a message when the options contradict each other. */
 key_reader key_reader_new(const keys_options *style);
+
+/* key_reader_end: what it has allocated. */
+void key_reader_end(key_reader *r);
 
 /* key_reader_unit: what its records are counted by: "line", or "record" when there are no lines.
  * key_reader_place: the position of the last record: "line 7", "record 7". */
@@ -97,6 +110,7 @@ typedef struct key_record {
   uint64_t ninner; /* line ends inside it */
   bool skip;       /* an empty key that is not one, or a header */
   bool header;
+  size_t nkeys; /* 0 and 1: one; else the others come by key_more */
 } key_record;
 
 typedef enum key_result { KEY_OK, KEY_MORE, KEY_BAD } key_result;
@@ -105,6 +119,7 @@ typedef enum key_result { KEY_OK, KEY_MORE, KEY_BAD } key_result;
 typedef struct key_failure {
   const char *what;
   bool is_value; /* the text is not a value of the type, from this byte of it on: */
+  bool is_byte;  /* the line is wrong from this byte of it on: */
   uint64_t offset;
 } key_failure;
 
@@ -115,6 +130,9 @@ typedef struct key_failure {
 #define KEY_SCRATCH(len) (2 * (len) + 8)
 size_t key_reader_room(const key_reader *r);
 
+/* key_reader_scratch: scratch memory for a batch of len bytes, in nrecords records. */
+size_t key_reader_scratch(const key_reader *r, size_t len, size_t nrecords);
+
 /*
  * key_next: the record at p. KEY_MORE: it does not end before `end`, and there may be more. `last`
  * says that there is not: then the record ends at `end`, where a terminator stands for it.
@@ -122,6 +140,10 @@ size_t key_reader_room(const key_reader *r);
  */
 key_result key_next(key_reader *r, const uint8_t *p, const uint8_t *end, bool last,
                     uint8_t *scratch, key_record *record, key_failure *fail);
+
+/* key_more: key i of the record that key_next gave last, of record->nkeys. KEY_OK or KEY_BAD. */
+key_result key_more(key_reader *r, size_t i, uint8_t *scratch, key_record *record,
+                    key_failure *fail);
 
 /*
  * key_of_text: the key of a text that is an option's value, in memory to be freed; NULL when there

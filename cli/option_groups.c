@@ -125,12 +125,16 @@ static const option_row keys_rows[] = {
      .part = KEYS_FRAMING},
     {"tsv", 0, NULL, FLAG_AT(keys_options, tsv),
      .help = "keys are a column of a tab-separated file", .part = KEYS_FRAMING},
+    {"jsonl", 0, NULL, FLAG_AT(keys_options, jsonl),
+     .help = "keys are fields of JSON lines (NDJSON): -k id, user.id, items[].sku (each element), "
+             "or several, id,type",
+     .part = KEYS_FRAMING},
     {"field-separator", 'F', "TEXT", TEXT_AT(keys_options, separator),
      .help = "keys are fields of each line, separated by TEXT (\\t: a tab), without quoting",
      .part = KEYS_FRAMING},
     {"column", 'k', "NAME|LIST", TEXT_AT(keys_options, column),
      .help = "the column (default 1): a name in the header, or a number from 1; with -F fields "
-             "such as 2, 2,5 or 3-4, joined by TEXT in this order",
+             "such as 2, 2,5 or 3-4, joined by TEXT in this order; with --jsonl a field",
      .part = KEYS_FRAMING},
     {"header", 0, NULL, FLAG_AT(keys_options, header),
      .help = "the first record is a header, also when -k is a number", .part = KEYS_FRAMING},

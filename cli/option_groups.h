@@ -43,7 +43,7 @@ extern const option_group filter_group;
 
 /* keys_options: how keys are stored in files, or the keys themselves. */
 typedef struct keys_options {
-  bool null, crlf, length_prefixed, csv, tsv, header, skip_empty, no_decompress, line_number;
+  bool null, crlf, length_prefixed, csv, tsv, jsonl, header, skip_empty, no_decompress, line_number;
   unsigned type;          /* nay_key_type, or KEY_U64LE */
   bool type_given;        /* by --key, not by a file: described.h */
   bool trim, ignore_case; /* transformations, of the options or of a file */

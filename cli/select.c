@@ -101,6 +101,7 @@ void selection_print(const selection *s, const key_batch *b, const uint64_t *bit
       size_t len, i = 64 * w + (size_t)__builtin_ctzll(word);
       const uint8_t *record = batch_record(b, i, &len);
       selection_pass(b, i, "");
+      if (!batch_print_once(b, record)) continue;
       selection_prefix(b, i);
       out_record(record, len);
     }

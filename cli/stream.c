@@ -304,6 +304,7 @@ void stream_close(key_stream *s) {
   for (unsigned i = 0; i < RING; i++) batch_free(&s->ring[i]);
   source_close(s->source);
   progress_clear();
+  key_reader_end(&s->reader);
   free(s->args);
   free(s);
 }

@@ -93,6 +93,9 @@ static inline const uint8_t *batch_text(const key_batch *b, size_t i, size_t *le
 /* batch_passing: the next bad record that is to be printed before key i, or NULL. */
 const bad_record *batch_passing(const key_batch *b, size_t i);
 
+/* batch_print_once: false when the record was printed for the key before. */
+bool batch_print_once(const key_batch *b, const uint8_t *record);
+
 /* batch_print: the records of keys 64 * w + i for which bit i of word is set, and the bad ones
  * before them that are to be printed; batch_print_rest: those that are left. */
 void batch_print(const key_batch *b, size_t w, uint64_t word);

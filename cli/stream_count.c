@@ -51,6 +51,7 @@ bool stream_count(const keys_options *keys, const char *const *paths, size_t n, 
     }
     return true;
   }
+  key_reader_end(&reader);
   if (!reader.plain || reader.skip_empty) return false;
   static const char *const from_stdin[] = {"-"};
   if (n == 0) paths = from_stdin, n = 1;

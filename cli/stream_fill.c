@@ -62,6 +62,11 @@ static void stream_why(const key_stream *s, const key_record *record, const key_
   char place[384], text[80], at[32] = "";
   const char *cr = "";
   stream_place(s, place, sizeof place);
+  if (why->is_byte) {
+    source_fail(fail, EXIT_TROUBLE, "%s: %s (at byte %llu)", place, why->what,
+                (unsigned long long)why->offset);
+    return;
+  }
   if (!why->is_value) {
     source_fail(fail, EXIT_TROUBLE, "%s: %s", place, why->what);
     return;
@@ -192,6 +197,24 @@ static size_t stream_frame_plain(key_stream *s, key_batch *b, size_t searched, c
   return p < end ? (size_t)(p - start) : b->memory->len;
 }
 
+/* A record of several keys: all of them, or it is bad. False: it ends the file. */
+static bool stream_add_all(key_stream *s, key_batch *b, const uint8_t *p, key_record *record,
+                           uint8_t **scratch) {
+  size_t before = b->n;
+  key_failure why;
+  key_record one = *record;
+  for (size_t i = 0;;) {
+    batch_add(b, p, &one);
+    *scratch += one.scratch_used;
+    if (++i == record->nkeys) return true;
+    if (key_more(&s->reader, i, *scratch, &one, &why) == KEY_OK) continue;
+    b->n = before;
+    if (s->mode == ON_BAD_FAIL) return stream_bad_record(s, b, &one, &why);
+    stream_take_bad(s, b, p, &one, &why);
+    return true;
+  }
+}
+
 /* Every other case. */
 static bool stream_frame(key_stream *s, key_batch *b, const uint8_t *zero, size_t *used,
                          bool *more) {
@@ -232,7 +255,13 @@ static bool stream_frame(key_stream *s, key_batch *b, const uint8_t *zero, size_
       p += record.len;
       continue;
     }
-    if (!record.skip) {
+    if (!record.skip && record.nkeys > 1) {
+      if (b->n + record.nkeys > BATCH_KEYS) { /* the next batch has room */
+        s->reader.nrecords--;
+        break;
+      }
+      if (!stream_add_all(s, b, p, &record, &scratch)) return false;
+    } else if (!record.skip) {
       batch_add(b, p, &record);
       scratch += record.scratch_used;
     } else if (record.header && !s->had_header) {

@@ -8,8 +8,10 @@
 #include "tables.h"
 
 bool table_is_foreign(const nay_sst *table, nay_sst_foreign_info *info) {
-  *info = (nay_sst_foreign_info){.size = sizeof *info};
-  return nay_sst_foreign_describe(table, info) == NAY_OK;
+  nay_sst_info is = {.size = sizeof is};
+  if (nay_sst_stats(table, &is) != NAY_OK || is.foreign == NULL) return false;
+  *info = *is.foreign;
+  return true;
 }
 
 bool table_layout_is_nori(const char *layout) { return strncmp(layout, "nori", 4) == 0; }
@@ -22,11 +24,10 @@ table_verdict table_verify(const char *path, const nay_sst *table) {
   table_verdict v = {.verified = true};
   nay_diag diag = {.what = NULL};
   nay_status status = nay_sst_verify(table, &diag, &v.nentries, &v.ndenied);
-  if (status == NAY_ENOENT || status == NAY_OK) status = table_count(table, &diag, &v.nentries);
   if (status != NAY_OK) table_die(path, status, &diag);
   table_properties_verify(path, table);
-  nay_sst_counters counters = {.size = sizeof counters};
-  v.filter_damaged = nay_sst_count(table, &counters) == NAY_OK && counters.filter_faults != 0;
+  nay_sst_info is = {.size = sizeof is};
+  v.filter_damaged = nay_sst_stats(table, &is) == NAY_OK && is.counters.filter_faults != 0;
   return v;
 }
 
@@ -115,9 +116,10 @@ static void foreign_check_minilsm(const sst_options *o) {
   }
 }
 
-nay_sst_foreign_writer *table_foreign_writer(const sst_options *o, const char *path) {
-  nay_sst_foreign_options how = {.size = sizeof how, .name = o->table_format};
-  nay_sst_foreign_writer *writer;
+nay_sst_writer *table_foreign_writer(const sst_options *o, const char *path) {
+  nay_params params = {.size = sizeof params, .bits_per_key = o->size.bits_per_key};
+  nay_sst_write_options how = {.size = sizeof how, .layout = o->table_format, .params = &params};
+  nay_sst_writer *writer;
   nay_diag diag = {.what = NULL};
   if (o->size.fpr != 0 || o->size.kind != NAY_AUTO || o->prefix_length != 0 ||
       o->prefix_delimiter != NULL) {
@@ -133,11 +135,10 @@ nay_sst_foreign_writer *table_foreign_writer(const sst_options *o, const char *p
       o->block_bytes > UINT32_MAX) {
     die(EXIT_TROUBLE, "-b: a whole number; --block: less than 4 GiB");
   }
-  how.bits_per_key = (uint32_t)o->size.bits_per_key;
   how.quotient = o->table_filter == TABLE_QUOTIENT;
   how.block_bytes = (uint32_t)o->block_bytes;
   how.codec = foreign_codec(o);
-  nay_status status = nay_sst_foreign_writer_new(path, &how, NULL, &diag, &writer);
+  nay_status status = nay_sst_writer_new(path, &how, NULL, &diag, &writer);
   if (status != NAY_OK) table_die(path, status, &diag);
   return writer;
 }

@@ -27,7 +27,7 @@ void table_foreign_json(const nay_sst *table, const nay_sst_foreign_info *info,
                         const table_verdict *verdict);
 
 /* table_foreign_writer: for --format; exits when another option does not fit the layout. */
-nay_sst_foreign_writer *table_foreign_writer(const sst_options *o, const char *path);
+nay_sst_writer *table_foreign_writer(const sst_options *o, const char *path);
 
 /* table_layout_is_nori: else it is one of mini-lsm. */
 bool table_layout_is_nori(const char *layout);

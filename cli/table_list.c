@@ -87,7 +87,7 @@ void tables_close(table_list *t) {
 nay_status table_count(const nay_sst *table, nay_diag *diag, uint64_t *entries) {
   nay_sst_iter *it;
   *entries = 0;
-  if (nay_sst_iter_new(table, &it) != NAY_OK) die(EXIT_TROUBLE, "out of memory");
+  if (nay_sst_iter_new(table, NULL, &it) != NAY_OK) die(EXIT_TROUBLE, "out of memory");
   nay_status status = nay_sst_iter_first(it);
   for (; status == NAY_OK; status = nay_sst_iter_next(it)) ++*entries;
   *diag = *nay_sst_iter_diag(it);

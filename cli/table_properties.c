@@ -12,7 +12,8 @@ static bool properties_of(const nay_sst *table, nay_sst_properties *p, bool *int
   *p = (nay_sst_properties){.size = sizeof *p};
   nay_sst_stats(table, &info);
   *internal = info.keys == NAY_SST_KEYS_INTERNAL;
-  return nay_sst_stated(table, p) == NAY_OK;
+  if (info.properties != NULL) *p = *info.properties;
+  return info.properties != NULL;
 }
 
 void table_properties_text(const nay_sst *table) {
@@ -89,7 +90,7 @@ static void walk_entry(properties_walk *w, const void *key, size_t len, size_t v
 
 static nay_status walk_all(properties_walk *w, const nay_sst *table) {
   nay_sst_iter *it;
-  nay_status status = nay_sst_iter_new(table, &it);
+  nay_status status = nay_sst_iter_new(table, NULL, &it);
   if (status != NAY_OK) return status;
   for (status = nay_sst_iter_first(it); status == NAY_OK; status = nay_sst_iter_next(it)) {
     size_t len, value_len;

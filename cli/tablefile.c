@@ -47,13 +47,10 @@ table_file tablefile_try(const char *path, const char *layout) {
     tablefile_close(&file);
     return (table_file){.is_table = false};
   }
-  nay_sst_filters_options how = {.size = sizeof how}; /* for LevelDB's index blocks */
-  how.codecs = nay_codecs(&how.ncodecs);
+  nay_sst_filters_options how = {.size = sizeof how, .layout = layout};
+  how.codecs = nay_codecs(&how.ncodecs); /* for LevelDB's index blocks */
   file.is_table = true;
-  file.status =
-      layout != NULL
-          ? nay_sst_filters_open_as(file.bytes, file.nbytes, layout, &how, NULL, &diag, &file.table)
-          : nay_sst_filters_open(file.bytes, file.nbytes, &how, NULL, &diag, &file.table);
+  file.status = nay_sst_filters_open(file.bytes, file.nbytes, &how, NULL, &diag, &file.table);
   if (file.status != NAY_OK) diag_text(file.status, &diag, file.why);
   return file;
 }
@@ -176,7 +173,7 @@ void tablefile_json(const char *path, const table_file *file, const table_summar
     json_end();
     return;
   }
-  json_text("engine", nay_sst_filters_engine_name(s->info.engine));
+  json_text("engine", s->info.engine_text);
   json_count("format_version", s->info.format_version);
   json_text("block_checksum", s->info.checksum);
   json_count("nbytes_table", file->nbytes);
@@ -279,7 +276,7 @@ void tablefile_info(const char *path, const table_file *file, const table_summar
   char text[DIAG_TEXT], size[NUMBER_TEXT];
   if (file->status != NAY_OK) return;
   out_text("%s%s%s: table of %s, ", paint(PAINT_BOLD), path, paint(PAINT_PLAIN),
-           nay_sst_filters_engine_name(s->info.engine));
+           s->info.engine_text);
   if (s->info.engine == NAY_SST_ENGINE_NORI) {
     out_text("footer version %u, ", (unsigned)s->info.format_version);
   }

@@ -39,7 +39,8 @@ static bool table_prefix_of(const char *name, nay_sst_prefix *prefix) {
  */
 static nay_sst_cache *table_cache(void) {
   static nay_sst_cache *cache;
-  if (cache == NULL && nay_sst_cache_new(TABLE_CACHE, TABLE_CACHE, NULL, &cache) != NAY_OK) {
+  const nay_sst_cache_options both = {sizeof both, TABLE_CACHE, TABLE_CACHE, .shared = false};
+  if (cache == NULL && nay_sst_cache_new(&both, NULL, NULL, &cache) != NAY_OK) {
     die(EXIT_TROUBLE, "out of memory");
   }
   return cache;
@@ -92,12 +93,12 @@ static nay_sst *table_open_with(const char *path, const char *layout,
                               .cache = table_cache(),
                               .flags = table_order.stated ? 0 : NAY_SST_STORED_COMPARATOR,
                               .comparator = table_order.chosen,
-                              .stored_comparator = stored};
+                              .stored_comparator = stored,
+                              .layout = layout};
   how.codecs = nay_codecs(&how.ncodecs);
   nay_diag diag = {.what = NULL};
   nay_sst *table;
-  nay_status status = layout != NULL ? nay_sst_open_as(path, layout, &how, NULL, &diag, &table)
-                                     : nay_sst_open(path, &how, NULL, &diag, &table);
+  nay_status status = nay_sst_open(path, &how, NULL, &diag, &table);
   if (status == NAY_EMISMATCH) table_die_of_order(path, stored);
   if (status != NAY_OK) table_die(path, status, &diag);
   return table;
@@ -237,7 +238,7 @@ void table_sorter_add(table_sorter *s, const uint8_t *key, size_t len, const uin
 
 static int sorter_keys(const table_sorter *s, const sorter_row *a, const sorter_row *b) {
   if (s->order != NULL) {
-    return s->order->compare(s->order, s->bytes + a->at, a->len, s->bytes + b->at, b->len);
+    return s->order->compare(s->order->ctx, s->bytes + a->at, a->len, s->bytes + b->at, b->len);
   }
   uint32_t n = a->len < b->len ? a->len : b->len;
   int order = n != 0 ? memcmp(s->bytes + a->at, s->bytes + b->at, n) : 0;

@@ -5,7 +5,7 @@
  *
  *   $ for i in 0 1 2 3; do seq $i 4 4000 | LC_ALL=C sort | nay sst build -q -b 10 -o $i.ldb; done
  *   $ seq -f '%g!' 1000 1999 | lookup 3.ldb 2.ldb 1.ldb 0.ldb
- *   1000 keys in 4 tables, 0 found
+ *   1000 keys in 4 tables of ... bytes, 0 found
  *   without filters: 3997 blocks read
  *   with filters: 23 blocks read
  */
@@ -44,7 +44,14 @@ static int look_up(char **paths, size_t n, char *keys, bool filters) {
       return 1;
   }
   if (nay_sst_lookup_stats(lookup, &counters) != NAY_OK) return 1;
-  if (!filters) printf("%zu keys in %zu tables, %zu found\n", nkeys, n, found);
+  unsigned long long nbytes = 0;
+  for (size_t i = 0; i < n; i++) {
+    nay_sst_info info = {.size = sizeof info};
+    nay_sst_stats(nay_sst_lookup_table(lookup, i), &info);
+    nbytes += info.nbytes;
+  }
+  if (!filters)
+    printf("%zu keys in %zu tables of %llu bytes, %zu found\n", nkeys, n, nbytes, found);
   printf("%s filters: %llu blocks read\n", filters ? "with" : "without",
          (unsigned long long)counters.block_reads);
   nay_sst_value_free(&value);

@@ -142,8 +142,8 @@ typedef enum nay_hash_kind {
 } nay_hash_kind;
 
 /*
- * nay_kind: the families. The numbers are those of the file format and never change (10 is reserved
- * for range, 11 for sbbf filters); nay_kind_name tells whether this library has a family.
+ * nay_kind: the families. The numbers are those of the file format and never change (11 is reserved
+ * for sbbf filters); nay_kind_name tells whether this library has a family.
  */
 typedef enum nay_kind {
   NAY_AUTO = 0,         /* let the planner choose among the families that take adds */
@@ -156,6 +156,7 @@ typedef enum nay_kind {
   NAY_XOR = 7,          /* static: the classic xor filter */
   NAY_FUSE = 8,         /* static: fastest probe for big lists */
   NAY_RIBBON = 9,       /* static: fewest bits */
+  NAY_RANGE = 10,       /* static: is a key between a and b, see nay_range.h */
   NAY_SBBF = 11,        /* split blocks of 256 bits: Parquet's filter */
   NAY_MAP = 12,         /* static: a value for each key, see nay_map.h */
   NAY_AUTO_STATIC = 256 /* nay_params_plan alone: let it choose among the static families */
@@ -211,6 +212,10 @@ typedef struct nay_params {
   uint32_t value_bits; /* 1 to 64; 0: as many as the largest value needs */
   uint32_t check_bits; /* 0: a key outside the set gets an arbitrary value; else it is absent, with
                           an error rate of 2^-check_bits. value_bits + check_bits <= 64 */
+  /* range filters */
+  uint64_t range_length; /* how many numbers the longest range has for which the FPR is planned */
+  uint32_t range_keys;   /* how keys end in numbers: nay_range_keys of nay_range.h */
+  uint32_t range_delimiter; /* the byte that prefixes of keys end in; 0: any, or no prefix */
 } nay_params;
 
 /* nay_plan: what a filter will be. Computed, not measured; `fpr` is exact for the family. */
@@ -389,6 +394,11 @@ typedef struct nay_stats {
   uint64_t nrefused; /* removals of keys that tested nay, through this handle */
   uint64_t clock;    /* window by ticks: the last nay_filter_advance; else 0 */
   uint32_t value_bits, check_bits; /* maps; else 0 */
+  /* range filters; else 0 */
+  uint64_t range_length; /* as planned */
+  uint64_t range_block;  /* a range within two neighbouring blocks of so many numbers is answered */
+  uint32_t range_exact;  /* 1: no false positive, for ranges of any length */
+  uint32_t range_shift;  /* bits of each number that nay_filter_shrink has dropped */
 } nay_stats;
 
 /* nay_filter_stats: reads the whole payload. NAY_ECORRUPT: a lazily mapped file is damaged. */

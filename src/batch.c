@@ -129,6 +129,14 @@ bool nay__batch_all_ok(const nay_batch_input *in) {
   return ok;
 }
 
+const void *nay__batch_key(const nay_batch_input *in, size_t i, size_t *len) {
+  if (in->column == NULL) return batch_key(&in->list, i, len);
+  size_t offsets[BATCH_OFFSETS + 1];
+  (void)batch_offsets(in->column, i, 1, offsets);
+  *len = offsets[1] - offsets[0];
+  return in->column->bytes != NULL ? (const uint8_t *)in->column->bytes + offsets[0] : NULL;
+}
+
 /* ---- the feed ---- */
 
 #define BATCH_STEP 16u
@@ -302,6 +310,21 @@ static nay_status batch_all_maybe(nay_status status, size_t n, uint64_t *bitmap)
   return status;
 }
 
+/* A family that needs the keys themselves. */
+static nay_status batch_test_keys(const nay_filter *f, const nay_batch_input *in,
+                                  uint64_t *bitmap) {
+  if (!nay__batch_all_ok(in)) return batch_all_maybe(NAY_EINVAL, in->n, bitmap);
+  for (size_t i = 0; i < in->n; i++) {
+    size_t len;
+    const void *key = nay__batch_key(in, i, &len);
+    bool maybe = true;
+    if (i % 64 == 0) bitmap[i / 64] = 0;
+    (void)f->family->order->test(f, key, len, &maybe);
+    bitmap[i / 64] |= (uint64_t)maybe << i % 64;
+  }
+  return nay_filter_health(f);
+}
+
 /* status: whether the input is usable. If not, every answer is maybe. */
 static nay_status batch_test(nay_status status, const nay_filter *f, const nay_batch_input *in,
                              uint64_t *bitmap) {
@@ -312,6 +335,7 @@ static nay_status batch_test(nay_status status, const nay_filter *f, const nay_b
     status = nay__batch_each_key(in, batch_test_key, &keys);
     return status == NAY_OK ? NAY_OK : batch_all_maybe(status, in->n, bitmap);
   }
+  if (!in->hashed && f->family->order != NULL) return batch_test_keys(f, in, bitmap);
   nay_batch_feed feed;
   nay__batch_start(&feed, f, in, f->family->batch->interleaves_test);
   const nay_batch_group *g;

@@ -59,6 +59,9 @@ nay_status nay__column_read(const nay_column *from, size_t n, nay_column *column
 nay_status nay__batch_keys_ok(const nay_filter *filter, const nay_batch_input *in);
 nay_status nay__batch_hashes_ok(const nay_filter *filter, const nay_batch_input *in);
 
+/* nay__batch_key: key i of an input that nay__batch_all_ok accepts. */
+const void *nay__batch_key(const nay_batch_input *in, size_t i, size_t *len);
+
 /* nay__batch_all_ok: whether every key of the input can be hashed. */
 bool nay__batch_all_ok(const nay_batch_input *in);
 

@@ -76,9 +76,9 @@ void nay__filter_attach(nay_filter *f, uint8_t *payload, size_t nbytes) {
   filter_bind(f);
 }
 
-static nay_status filter_make_sized(const nay_family *family, const nay_shape *shape, size_t nbytes,
-                                    const nay_hash_fn *hasher, uint64_t nkeys, uint32_t flags,
-                                    const nay_allocator *allocator, nay_filter **filter) {
+nay_status nay__filter_make_sized(const nay_family *family, const nay_shape *shape, size_t nbytes,
+                                  const nay_hash_fn *hasher, uint64_t nkeys, uint32_t flags,
+                                  const nay_allocator *allocator, nay_filter **filter) {
   nay_allocator a;
   NAY_TRY(nay__allocator_read(allocator, NULL, &a));
   nay_filter *f = nay__alloc(&a, sizeof *f);
@@ -110,7 +110,7 @@ nay_status nay__filter_make(const nay_family *family, const nay_shape *shape,
   size_t nbytes;
   if (!family->payload(shape, &nbits, &nbytes64)) return NAY_EINVAL;
   if (!nay__size_ok(nbytes64, &nbytes)) return NAY_ENOMEM;
-  return filter_make_sized(family, shape, nbytes, hasher, nkeys, flags, allocator, filter);
+  return nay__filter_make_sized(family, shape, nbytes, hasher, nkeys, flags, allocator, filter);
 }
 
 nay_status nay__filter_made(nay_status status, nay_diag *diag) {
@@ -172,7 +172,7 @@ nay_status nay_filter_copy(const nay_filter *f, const nay_allocator *allocator, 
   uint32_t flags = f->flags & ~(NAY_IS_READ_ONLY | NAY_ZEROED);
   /* as long as it is, which in a self-sized family is not what a new filter would be */
   nay_status status =
-      filter_make_sized(f->family, &f->shape, f->nbytes, &f->hasher, f->nkeys, flags, &a, &c);
+      nay__filter_make_sized(f->family, &f->shape, f->nbytes, &f->hasher, f->nkeys, flags, &a, &c);
   if (status != NAY_OK) return nay__fail(diag, status, "no memory for a copy of the filter", 0);
   bool wait = f->locks != NULL && f->family->copy_locked;
   if (wait) nay__spin_lock_all(f->locks);
@@ -389,7 +389,10 @@ NAY_FLATTEN static NAY_NOINLINE bool filter_may_contain_any(const nay_filter *f,
   if (f != NULL && f->family->test_key != NULL) {
     return (key == NULL && len != 0) || f->family->test_key(f, nay__key_bytes(key), len);
   }
+  bool maybe = true;
   if (filter_hash(f, key, len, &hash) != NAY_OK) return true;
+  if (f->family->order != NULL)
+    return f->family->order->test(f, key, len, &maybe) != NAY_OK || maybe;
   return nay_filter_may_contain_hash(f, hash);
 }
 

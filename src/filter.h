@@ -11,6 +11,11 @@ nay_status nay__filter_make(const nay_family *family, const nay_shape *shape,
                             const nay_hash_fn *hasher, uint64_t nkeys, uint32_t flags,
                             const nay_allocator *allocator, nay_filter **filter);
 
+/* nay__filter_make_sized: the same, of a self-sized family: with a payload of nbytes. */
+nay_status nay__filter_make_sized(const nay_family *family, const nay_shape *shape, size_t nbytes,
+                                  const nay_hash_fn *hasher, uint64_t nkeys, uint32_t flags,
+                                  const nay_allocator *allocator, nay_filter **filter);
+
 /*
  * nay__filter_made: what a failed nay__filter_make, or adding to the filter it made, says in diag.
  * Returns status.

@@ -206,6 +206,11 @@ nay_status nay_filter_fold(nay_filter *f, uint64_t factor, nay_diag *diag) {
 nay_status nay_filter_shrink(nay_filter *f, uint64_t nbytes, nay_diag *diag) {
   NAY_TRY(algebra_writable(f, diag));
   const nay_family_algebra *verbs = algebra_of(f);
+  if (verbs->shrink_to != NULL) {
+    nay_status made = verbs->shrink_to(f, nbytes);
+    return made == NAY_EINVAL ? nay__fail(diag, made, "nbytes: too few for this many keys", 0)
+                              : algebra_told(made, diag);
+  }
   if (verbs->shrink == NULL) return algebra_cannot(diag);
   nay_shape shape;
   nay_filter *small;

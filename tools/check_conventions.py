@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fails when a public header of libnay breaks a convention of its interface.
+"""Fails when a public header of libnay or libnaysst breaks a convention of its interface.
 
     stable or experimental   the first line of each header says which
     size                     every public struct begins with `size_t size`; SIZELESS lists the others
@@ -7,21 +7,21 @@
     ctx                      a callback that takes a `void *ctx` takes it first
     flags                    parameters and fields named flags are uint32_t
     describe                 statistics are `nay_x_stats`: no call is named describe
-    number                   libnay has at most MOST functions
+    prefix                   a function, type or constant of libnaysst begins with nay_sst_ or NAY_SST_
+    number                   each library has at most MOST functions
 """
 import pathlib
 import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# the headers of libnay; those of tables have conventions of their own
-HEADERS = ["nay.h", "nay_advanced.h", "nay_map.h", "nay_key.h", "nay_format.h", "nay_column.h", "nay_policy.h",
-           "nay_file.h", "nay_explain.h", "nay_inline.h"]
-MOST = 110
+HEADERS = ["nay.h", "nay_advanced.h", "nay_map.h", "nay_key.h", "nay_format.h", "nay_column.h", "nay_range.h",
+           "nay_policy.h", "nay_file.h", "nay_explain.h", "nay_inline.h"]
+LIBRARIES = {"libnay": ("include", HEADERS),
+             "libnaysst": ("sst/include", sorted(path.name for path in (ROOT / "sst/include").glob("*.h")))}
+MOST = 120  # two-libraries: 110, and ten for range questions and exact lists
 # nay_inline_*: the size is a parameter of nay_filter_inline
 SIZELESS = {"nay_hash", "nay_probe", "nay_diag", "nay_allocator", "nay_inline_blocked", "nay_inline_fuse", "nay_inline_slots"}
-# declared in nay_explain.h, which is of filters, until tables have a header for it
-OF_TABLES = {"nay_sst_filters_explain", "nay_sst_filters_visitor"}
 FIRST = re.compile(r"/\* (Stable|Experimental): .*\*/\n")
 FUNCTION = re.compile(r"NAY_API ([^;{(]*?)(nay_\w+)\(([^;{]*)\)\s*[;{]")
 CALLBACK = re.compile(r"\(\*(\w+)\)\(([^;]*?)\)\s*;", re.S)
@@ -56,25 +56,38 @@ def faults(name, text):
             yield f"{function}: flags are uint32_t"
     for match in CALLBACK.finditer(code):
         parameters = [p.strip() for p in match[2].split(",")]
-        if match[1] not in OF_TABLES and parameters[0] != "void *ctx" and not parameters[0].startswith("const struct nay_bits"):
+        if parameters[0] != "void *ctx" and not parameters[0].startswith("const struct nay_bits"):
             yield f"{match[1]}: the first parameter of a callback is void *ctx"
     for match in STRUCT.finditer(code):
         if match[1] not in SIZELESS and not match[2].lstrip().startswith("size_t size;"):
             yield f"struct {match[1]} does not begin with its size"
 
 
+def prefix_faults(code):
+    names = [m[2] for m in FUNCTION.finditer(code)] + re.findall(r"^\} (\w+);", code, re.M)
+    names += re.findall(r"^#define (\w+)", code, re.M) + re.findall(r"typedef struct (\w+) \w+;", code)
+    for name in names:
+        if not name.startswith(("nay_sst_", "NAY_SST_")) and name != "nay_sst":
+            yield f"{name}: does not begin with nay_sst_"
+
+
 def main():
-    wrong, functions = [], set()
-    for name in HEADERS:
-        text = (ROOT / "include" / name).read_text()
-        wrong += [f"include/{name}: {fault}" for fault in faults(name, text)]
-        functions |= {m[2] for m in FUNCTION.finditer(without_comments(text))} - OF_TABLES
-    if len(functions) < MOST // 2:
-        wrong.append(f"only {len(functions)} functions were found: the headers cannot be read")
-    if len(functions) > MOST:
-        wrong.append(f"libnay has {len(functions)} functions, more than {MOST}")
+    wrong, counts = [], {}
+    for library, (folder, headers) in LIBRARIES.items():
+        functions = set()
+        for name in headers:
+            text = (ROOT / folder / name).read_text()
+            wrong += [f"{folder}/{name}: {fault}" for fault in faults(name, text)]
+            functions |= {m[2] for m in FUNCTION.finditer(without_comments(text))}
+            if library == "libnaysst":
+                wrong += [f"{folder}/{name}: {fault}" for fault in prefix_faults(without_comments(text))]
+        counts[library] = len(functions)
+        if len(functions) < MOST // 2:
+            wrong.append(f"only {len(functions)} functions of {library} were found: the headers cannot be read")
+        if len(functions) > MOST:
+            wrong.append(f"{library} has {len(functions)} functions, more than {MOST}")
     if sys.argv[1:] == ["--count"]:
-        print(len(functions))
+        print(*counts.values())
     print("\n".join(wrong), end="\n" if wrong else "")
     return 1 if wrong else 0
 

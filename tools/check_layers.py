@@ -24,7 +24,7 @@ INSIDERS = {"web/wasm/os_wasm.c": {"os"}, "web/wasm/trace.c": {"base"}, "web/was
 # the module for Redis links the static library and takes RedisBloom's chains from one private header; the extensions of
 # SQL engines share plugins/sql
 EXCEPTIONS = {"plugins/redis": {"redis/redis.h"}, "plugins/sqlite": {"nay_sql.h"},
-              "plugins/postgres": {"nay_sql.h"}}
+              "plugins/postgres": {"nay_sql.h"}, "plugins/duckdb": {"nay_sql.h"}}
 PUBLIC = {"src": {path.name for path in (ROOT / "include").glob("*.h")},
           "sst": {path.name for folder in ("include", "sst/include") for path in (ROOT / folder).glob("*.h")}}
 INTRINSICS = {"cpu", "block"}  # kernels; CRC-32C

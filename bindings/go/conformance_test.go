@@ -205,7 +205,7 @@ func (c testCase) answer() (string, error) {
 		}
 		return marshal(f, nil)
 	}
-	other, err := Decode(c.file("b"))
+	other, err := c.open("b")
 	if err == nil && c["op"] == "intersect" {
 		err = f.Intersect(other)
 	} else if err == nil && c["max_fpr"] != "" {

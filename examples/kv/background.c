@@ -164,8 +164,11 @@ static void job_run(job *j) {
   pthread_cond_broadcast(&db->changed);
   pthread_mutex_unlock(&db->writer);
   if (status == NAY_OK && flush) unlink(j->view->imm->at.path);
-  for (size_t i = 0; i < j->pick.n && status == NAY_OK && !j->moves; i++)
-    unlink(kv__file_numbered(db, j->pick.inputs[i]->number, "ldb").path);
+  for (size_t i = 0; i < j->pick.n && status == NAY_OK && !j->moves; i++) {
+    kv_file at = kv__file_numbered(db, j->pick.inputs[i]->number, "ldb");
+    nay_sst_pool_evict(db->pool, at.path);
+    unlink(at.path);
+  }
 }
 
 static void job_end(job *j) {

@@ -37,7 +37,7 @@ static nay_status db_rotate(kv *db, kv_error *error) {
 
 /* With the writer lock: waits until the memtable has fewer bytes, or a write has failed. */
 static nay_status db_make_room(kv *db, size_t limit) {
-  while (db->failed == NAY_OK && nay_sst_memtable_bytes(db->view->mem->list) >= limit) {
+  while (db->failed == NAY_OK && kv__memtable_bytes(db->view->mem) >= limit) {
     if (db->view->imm != NULL || kv__levels_count(db->view->levels, 0) >= KV_STOP_TABLES)
       pthread_cond_wait(&db->changed, &db->writer);
     else
@@ -88,7 +88,7 @@ void kv_describe(kv *db, kv_stats *stats) {
   pthread_mutex_lock(&db->writer);
   *stats = db->stats;
   stats->sequence = db->sequence;
-  stats->memtable = nay_sst_memtable_bytes(db->view->mem->list);
+  stats->memtable = kv__memtable_bytes(db->view->mem);
   const kv_levels *l = db->view->levels;
   for (unsigned i = 0; i < KV_LEVELS; i++) {
     stats->tables[i] = kv__levels_count(l, i);
@@ -96,6 +96,12 @@ void kv_describe(kv *db, kv_stats *stats) {
   }
   stats->counters.size = sizeof stats->counters;
   nay_sst_lookup_stats(l->lookup, &stats->counters);
+  nay_sst_pool_info open = {.size = sizeof open};
+  nay_sst_cache_info memory = {.size = sizeof memory};
+  nay_sst_pool_stats(db->pool, &open);
+  nay_sst_cache_stats(db->cache, &memory);
+  stats->open = open.open;
+  stats->held = memory.data.held + memory.filter.held;
   pthread_mutex_unlock(&db->writer);
 }
 
@@ -156,9 +162,8 @@ typedef struct get {
 static void get_step(void *ctx, const nay_sst_lookup_step *step) {
   const get *g = ctx;
   char text[200];
-  int n =
-      snprintf(text, sizeof text, "level %zu, %06" PRIu64 ".ldb: %s", step->level,
-               g->view->levels->tables[step->table]->number, nay_sst_lookup_step_text(step->what));
+  int n = snprintf(text, sizeof text, "level %zu, %06" PRIu64 ".ldb: %s", step->level,
+                   g->view->levels->tables[step->table]->number, step->text);
   if (step->nbytes != 0)
     snprintf(text + n, sizeof text - (size_t)n, " (offset %" PRIu64 ", %" PRIu64 " bytes)",
              step->offset, step->nbytes);

@@ -69,8 +69,8 @@ nay_status kv_get(kv *db, kv_slice key, uint64_t snapshot, kv_bytes *value, kv_t
                   void *ctx, kv_error *error);
 
 /* kv_iter: the keys from `from` on (NULL: the first), below `to` (NULL: no end); sees no later put.
- * Move and read `merge` by the calls of nay_sst_iter.h; it stands at the first key. NAY_ENOENT:
- * there is none. Free the iterator after NAY_OK and NAY_ENOENT. */
+ * Move and read `merge` by the calls of nay_sst_iter.h; it stands at the first key. NAY_EEND:
+ * there is none. Free the iterator after NAY_OK and NAY_EEND. */
 typedef struct kv_iter {
   nay_sst_scan *merge;
   struct kv_view *view;
@@ -88,6 +88,8 @@ typedef struct kv_stats {
   /* bytes: in the memtable now, of tables written since it was opened */
   uint64_t sequence, memtable, flushed, compacted;
   nay_sst_counters counters; /* of the tables open now */
+  uint64_t open,
+      held; /* tables that are open, and the memory that their filters and indexes take */
 } kv_stats;
 void kv_describe(kv *db, kv_stats *stats);
 

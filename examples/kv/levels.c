@@ -27,7 +27,7 @@ static nay_status table_key_is(nay_sst_iter *it, nay_status status, kv_slice key
  * entries. So what it states is compared with its first and its last entry. */
 static nay_status table_range(const kv_table *t, kv_file *at, kv_error *error) {
   nay_sst_iter *it;
-  if (nay_sst_iter_new(t->sst, &it) != NAY_OK) abort(); /* memory */
+  if (nay_sst_iter_new(t->sst, NULL, &it) != NAY_OK) abort(); /* memory */
   nay_status status = table_key_is(it, nay_sst_iter_first(it), t->smallest, at, error);
   if (status == NAY_OK) status = table_key_is(it, nay_sst_iter_last(it), t->largest, at, error);
   nay_sst_iter_free(it);
@@ -36,10 +36,11 @@ static nay_status table_range(const kv_table *t, kv_file *at, kv_error *error) {
 
 bool kv__table_reaches(const char *path, uint64_t sequence) {
   nay_sst *sst;
-  nay_sst_properties has = {.size = sizeof has};
+  nay_sst_info is = {.size = sizeof is};
   nay_sst_read_options how = {sizeof how, .keys = NAY_SST_KEYS_INTERNAL};
   if (nay_sst_open(path, &how, NULL, NULL, &sst) != NAY_OK) return false;
-  bool reaches = nay_sst_stated(sst, &has) == NAY_OK && has.largest_sequence > sequence;
+  nay_sst_stats(sst, &is);
+  bool reaches = is.properties != NULL && is.properties->largest_sequence > sequence;
   nay_sst_free(sst);
   return reaches;
 }
@@ -51,11 +52,11 @@ nay_status kv__table_open(const kv *db, kv_table *t, kv_error *error) {
   kv_file at = kv__file_numbered(db, t->number, "ldb");
   nay_sst_info info = {.size = sizeof info};
   nay_sst_properties has = {.size = sizeof has};
-  nay_sst_read_options how = {sizeof how, .keys = NAY_SST_KEYS_INTERNAL};
-  nay_status status = nay_sst_open(at.path, &how, NULL, &at.diag, &t->sst);
+  t->pool = db->pool;
+  nay_status status = nay_sst_pool_acquire(t->pool, at.path, &at.diag, &t->sst);
   if (status != NAY_OK) return kv__blame(error, status, &at);
   nay_sst_stats(t->sst, &info);
-  nay_sst_stated(t->sst, &has);
+  if (info.properties != NULL) has = *info.properties;
   t->bytes = info.nbytes;
   t->last = has.largest_sequence;
   t->smallest = (kv_slice){has.smallest, has.smallest_len};
@@ -67,7 +68,7 @@ nay_status kv__table_open(const kv *db, kv_table *t, kv_error *error) {
 
 void kv__table_unref(kv_table *t) {
   if (atomic_fetch_sub(&t->refs, 1) > 1) return;
-  nay_sst_free(t->sst);
+  nay_sst_pool_release(t->pool, t->sst);
   free(t);
 }
 

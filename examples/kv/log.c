@@ -59,7 +59,7 @@ void kv__memtable_unref(kv_memtable *m) {
 }
 
 void kv__memtable_add(kv_memtable *m, const nay_sst_entry *entry, kv_slice value) {
-  if (nay_sst_memtable_add(m->list, entry, value.data, value.len) != NAY_OK) abort();
+  if (nay_sst_memtable_add(m->list, entry, value.data, value.len, NULL) != NAY_OK) abort();
   m->last = entry->sequence;
 }
 
@@ -130,7 +130,7 @@ nay_status kv__log_append(kv_memtable *m, const nay_sst_entry *entry, kv_slice v
   log_header h = {.len = htole32((uint32_t)entry->len), .value_len = htole32((uint32_t)value.len)};
   h.offset = htole64(m->length);
   h.synced = htole64(m->synced);
-  nay_sst_key_join(entry, body);
+  nay_sst_key_join(entry, body, entry->len + 8, NULL);
   if (value.len != 0) memcpy(body + entry->len + 8, value.data, value.len);
   h.body_check = log_checksum(m, body, n);
   h.check = log_checksum(m, &h.body_check, sizeof h - sizeof h.check);

@@ -201,6 +201,16 @@ static nay_status open_flock(kv *db, kv_error *error) {
   return kv__fail(error, NAY_EIO, "%s: cannot lock: %s", db->dir, strerror(why));
 }
 
+/* The pool opens each table once; the cache has one budget for what they hold in memory. */
+static void open_pool(kv *db) {
+  const nay_sst_cache_options budget = {sizeof budget, KV_CACHE, KV_CACHE, .shared = true};
+  if (nay_sst_cache_new(&budget, NULL, NULL, &db->cache) != NAY_OK) abort(); /* memory */
+  const nay_sst_read_options read = {sizeof read, .keys = NAY_SST_KEYS_INTERNAL, .cache = db->cache,
+                                     .flags = NAY_SST_BUDGETED | NAY_SST_PINNED};
+  const nay_sst_pool_options few = {sizeof few, .max_open = KV_OPEN_TABLES, .read = &read};
+  if (nay_sst_pool_new(&few, NULL, NULL, &db->pool) != NAY_OK) abort(); /* memory */
+}
+
 nay_status kv__open_lock(const char *dir, const kv_options *options, kv_error *error, kv **out) {
   if (strlen(dir) >= sizeof(*out)->dir) return kv__fail(error, NAY_EINVAL, "the path is too long");
   kv *db = kv__alloc(sizeof *db);
@@ -217,6 +227,7 @@ nay_status kv__open_lock(const char *dir, const kv_options *options, kv_error *e
     free(db);
     return status;
   }
+  open_pool(db);
   *out = db;
   return kv__fail(error, NAY_OK, "%s", "");
 }
@@ -250,6 +261,8 @@ void kv_close(kv *db) {
   pthread_mutex_unlock(&db->writer);
   if (db->running) pthread_join(db->thread, NULL);
   kv__view_unref(db->view);
+  nay_sst_pool_free(db->pool);
+  nay_sst_cache_free(db->cache);
   close(db->lock);
   free(db->snapshots);
   free(db);

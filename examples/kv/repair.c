@@ -60,7 +60,7 @@ static nay_status repair_copy(const kv *db, const repair *r, kv_error *error) {
 static nay_status repair_flush(kv *db, kv_view *v, const kv_memtable *m, kv_error *error) {
   kv_table *t;
   kv_levels *levels;
-  if (nay_sst_memtable_bytes(m->list) == 0) return NAY_OK;
+  if (kv__memtable_bytes(m) == 0) return NAY_OK;
   nay_status status = kv__flush_to(db, m, error, &t);
   if (status != NAY_OK) return status;
   const kv_change change = {0, t->smallest, t->largest};

@@ -68,6 +68,37 @@ static int scan(kv *db, char **arg) {
   return result;
 }
 
+/* The last key at or below KEY, and the first at or above it. The value of the first is pinned, so
+ * it is there after the iterator has moved. */
+static int near(kv *db, char **arg) {
+  kv_iter it;
+  kv_slice key = text(arg[1]);
+  nay_sst_value below = {.size = sizeof below};
+  nay_status status = kv_iter_new(db, 0, text(NULL), text(NULL), &error, &it);
+  if (status != NAY_OK && status != NAY_EEND) return end(status);
+  status = nay_sst_scan_seek_for_prev(it.merge, key.data, key.len);
+  if (status == NAY_OK) status = nay_sst_scan_pin(it.merge, &below);
+  if (status == NAY_OK) {
+    size_t len;
+    const void *at = nay_sst_scan_key(it.merge, &len);
+    show(at, len, '\t');
+  }
+  if (status == NAY_OK || status == NAY_EEND) {
+    bool found = status == NAY_OK;
+    size_t len, value_len;
+    status = nay_sst_scan_seek(it.merge, key.data, key.len);
+    if (found) show(below.bytes, below.len, '\n');
+    if (status == NAY_OK) {
+      show(nay_sst_scan_key(it.merge, &len), len, '\t');
+      show(nay_sst_scan_value(it.merge, &value_len), value_len, '\n');
+    }
+  }
+  int result = status == NAY_OK || status == NAY_EEND ? 0 : say(nay_sst_scan_diag(it.merge)->what);
+  nay_sst_value_free(&below);
+  kv_iter_free(&it);
+  return result;
+}
+
 static int stats(kv *db, char **arg) {
   kv_stats s;
   (void)arg;
@@ -77,6 +108,7 @@ static int stats(kv *db, char **arg) {
     if (s.tables[i] != 0)
       printf("level %u: %zu tables, %" PRIu64 " bytes\n", i, s.tables[i], s.bytes[i]);
   printf("bytes flushed %" PRIu64 ", compacted %" PRIu64 "\n", s.flushed, s.compacted);
+  printf("open tables %" PRIu64 ", which hold %" PRIu64 " bytes\n", s.open, s.held);
   printf("filters: %" PRIu64 " probes, %" PRIu64 " nay; blocks read: %" PRIu64 "\n",
          s.counters.filter_checks, s.counters.filter_useful, s.counters.block_reads);
   return 0;
@@ -119,12 +151,14 @@ typedef struct command {
 
 /* Of n words, with a NULL behind them. */
 static const command *find(int n, char **words) {
-  static const command all[] = {
-      {"put", 3, 3, put},     {"get", 2, 2, get},       {"delete", 2, 2, del}, {"scan", 1, 3, scan},
-      {"stats", 1, 1, stats}, {"settle", 1, 1, settle}, {"bench", 1, 2, bench}};
+  static const command all[] = {{"put", 3, 3, put},       {"get", 2, 2, get},
+                                {"delete", 2, 2, del},    {"scan", 1, 3, scan},
+                                {"near", 2, 2, near},     {"stats", 1, 1, stats},
+                                {"settle", 1, 1, settle}, {"bench", 1, 2, bench}};
   for (const command *c = all; c < all + sizeof all / sizeof all[0]; c++)
     if (n >= c->least && n <= c->most && strcmp(words[0], c->name) == 0) return c;
-  say("put KEY VALUE, get KEY, delete KEY, scan [FROM [TO]], stats, settle, bench [N], repair");
+  say("put KEY VALUE, get KEY, delete KEY, scan [FROM [TO]], near KEY, stats, settle, bench [N], "
+      "repair");
   return NULL;
 }
 

@@ -17,6 +17,7 @@
 
 #include <inttypes.h>
 #include <nay_file.h>
+#include <nay_sst_cache.h>
 #include <nay_sst_memtable.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -85,6 +86,13 @@ typedef struct kv_memtable {
   uint64_t synced;     /* the log is known to be on the disk up to this offset */
 } kv_memtable;
 
+/* Memory that the entries of a memtable take. */
+static inline uint64_t kv__memtable_bytes(const kv_memtable *m) {
+  nay_sst_memtable_info is = {.size = sizeof is};
+  nay_sst_memtable_stats(m->list, &is);
+  return is.nbytes;
+}
+
 enum { KV_LOG_HEAD = 16 }; /* bytes at the start of a log; one that has no more has no record */
 
 /* kv_salvage: what a repair found in a log. */
@@ -111,6 +119,8 @@ kv_salvage kv__log_salvage(kv_memtable *m, const uint8_t *log, size_t len);
 
 /* ---- levels.c ---- */
 
+enum { KV_CACHE = 64 << 20, KV_OPEN_TABLES = 1000 };
+
 typedef struct kv_table {
   _Atomic unsigned refs;
   unsigned level;
@@ -118,7 +128,8 @@ typedef struct kv_table {
   uint64_t number, bytes, last; /* last: its largest sequence */
   uint64_t overlap;             /* bytes of the tables of the next level that overlap it */
   kv_slice smallest, largest;   /* user keys, in memory of sst */
-  nay_sst *sst;
+  nay_sst_pool *pool;           /* that has it open */
+  const nay_sst *sst;
 } kv_table;
 
 /* kv_levels: the tables of the store at one moment, and the lookup over them. Never changed,
@@ -255,6 +266,8 @@ struct kv {
   _Atomic nay_status failed; /* of the first write that failed; stays */
   kv_error failure;
   kv_stats stats;
+  nay_sst_cache *cache; /* filters and indexes of all tables */
+  nay_sst_pool *pool;   /* the open tables */
   kv_view *view;
   kv_held *snapshots;        /* ascending; some are released */
   size_t nsnapshots, nlive;  /* of them so many are held */

@@ -21,25 +21,23 @@
 /* ---- snappy ---- */
 
 #ifdef NAY_HAVE_SNAPPY
-static size_t snappy_room(const nay_sst_codec *self, size_t len) {
-  (void)self;
+static size_t snappy_room(void *ctx, size_t len) {
+  (void)ctx;
   return snappy_max_compressed_length(len);
 }
 
-static bool snappy_pack(const nay_sst_codec *self, const void *src, size_t len, void *dst,
-                        size_t *n) {
-  *n = snappy_room(self, len);
+static bool snappy_pack(void *ctx, const void *src, size_t len, void *dst, size_t *n) {
+  *n = snappy_room(ctx, len);
   return snappy_compress(src, len, dst, n) == SNAPPY_OK;
 }
 
-static bool snappy_size(const nay_sst_codec *self, const void *src, size_t len, size_t *size) {
-  (void)self;
+static bool snappy_size(void *ctx, const void *src, size_t len, size_t *size) {
+  (void)ctx;
   return snappy_uncompressed_length(src, len, size) == SNAPPY_OK;
 }
 
-static bool snappy_unpack(const nay_sst_codec *self, const void *src, size_t len, void *dst,
-                          size_t size) {
-  (void)self;
+static bool snappy_unpack(void *ctx, const void *src, size_t len, void *dst, size_t size) {
+  (void)ctx;
   return snappy_uncompress(src, len, dst, &size) == SNAPPY_OK;
 }
 
@@ -57,25 +55,23 @@ static const nay_sst_codec snappy_codec = {.size = sizeof snappy_codec,
 #define ZSTD_LEVEL 3           /* nori's */
 #define ZSTD_MOST (1ull << 30) /* counting ends here: a reader's limit is lower */
 
-static size_t zstd_room(const nay_sst_codec *self, size_t len) {
-  (void)self;
+static size_t zstd_room(void *ctx, size_t len) {
+  (void)ctx;
   return ZSTD_compressBound(len);
 }
 
-static bool zstd_pack(const nay_sst_codec *self, const void *src, size_t len, void *dst,
-                      size_t *n) {
-  *n = ZSTD_compress(dst, zstd_room(self, len), src, len, ZSTD_LEVEL);
+static bool zstd_pack(void *ctx, const void *src, size_t len, void *dst, size_t *n) {
+  *n = ZSTD_compress(dst, zstd_room(ctx, len), src, len, ZSTD_LEVEL);
   return !ZSTD_isError(*n);
 }
 
 /* As nori's streaming encoder: no content size in the header. */
-static bool zstd_pack_unsized(const nay_sst_codec *self, const void *src, size_t len, void *dst,
-                              size_t *n) {
+static bool zstd_pack_unsized(void *ctx, const void *src, size_t len, void *dst, size_t *n) {
   ZSTD_CCtx *c = ZSTD_createCCtx();
   if (c == NULL) return false;
   (void)ZSTD_CCtx_setParameter(c, ZSTD_c_compressionLevel, ZSTD_LEVEL);
   (void)ZSTD_CCtx_setParameter(c, ZSTD_c_contentSizeFlag, 0);
-  *n = ZSTD_compress2(c, dst, zstd_room(self, len), src, len);
+  *n = ZSTD_compress2(c, dst, zstd_room(ctx, len), src, len);
   ZSTD_freeCCtx(c);
   return !ZSTD_isError(*n);
 }
@@ -96,8 +92,8 @@ static bool zstd_count(ZSTD_DStream *stream, const void *src, size_t len, size_t
   return left != 0 || in.pos == len;
 }
 
-static bool zstd_size(const nay_sst_codec *self, const void *src, size_t len, size_t *size) {
-  (void)self;
+static bool zstd_size(void *ctx, const void *src, size_t len, size_t *size) {
+  (void)ctx;
   unsigned long long stated = ZSTD_getFrameContentSize(src, len);
   if (stated == ZSTD_CONTENTSIZE_ERROR) return false;
   if (stated != ZSTD_CONTENTSIZE_UNKNOWN) {
@@ -110,9 +106,8 @@ static bool zstd_size(const nay_sst_codec *self, const void *src, size_t len, si
   return ok;
 }
 
-static bool zstd_unpack(const nay_sst_codec *self, const void *src, size_t len, void *dst,
-                        size_t size) {
-  (void)self;
+static bool zstd_unpack(void *ctx, const void *src, size_t len, void *dst, size_t size) {
+  (void)ctx;
   return ZSTD_decompress(dst, size, src, len) == size;
 }
 
@@ -134,13 +129,13 @@ static const nay_sst_codec zstd_unsized_codec = {.size = sizeof zstd_unsized_cod
 /* ---- lz4: raw blocks ---- */
 
 #ifdef NAY_HAVE_LZ4
-static size_t lz4_room(const nay_sst_codec *self, size_t len) {
-  (void)self;
+static size_t lz4_room(void *ctx, size_t len) {
+  (void)ctx;
   return len <= LZ4_MAX_INPUT_SIZE ? (size_t)LZ4_compressBound((int)len) : 0;
 }
 
-static bool lz4_pack(const nay_sst_codec *self, const void *src, size_t len, void *dst, size_t *n) {
-  size_t room = lz4_room(self, len);
+static bool lz4_pack(void *ctx, const void *src, size_t len, void *dst, size_t *n) {
+  size_t room = lz4_room(ctx, len);
   int got = room == 0 ? 0 : LZ4_compress_default(src, dst, (int)len, (int)room);
   *n = (size_t)got;
   return got > 0;
@@ -156,8 +151,8 @@ static bool lz4_length(const uint8_t **p, const uint8_t *end, unsigned nibble, s
   return true;
 }
 
-static bool lz4_size(const nay_sst_codec *self, const void *src, size_t len, size_t *size) {
-  (void)self;
+static bool lz4_size(void *ctx, const void *src, size_t len, size_t *size) {
+  (void)ctx;
   const uint8_t *p = src, *end = p + len;
   *size = 0;
   while (p < end) {
@@ -175,9 +170,8 @@ static bool lz4_size(const nay_sst_codec *self, const void *src, size_t len, siz
   return false;
 }
 
-static bool lz4_unpack(const nay_sst_codec *self, const void *src, size_t len, void *dst,
-                       size_t size) {
-  (void)self;
+static bool lz4_unpack(void *ctx, const void *src, size_t len, void *dst, size_t size) {
+  (void)ctx;
   if (len > INT32_MAX || size > INT32_MAX) return false;
   int got = LZ4_decompress_safe(src, dst, (int)len, (int)size);
   return got >= 0 && (size_t)got == size;

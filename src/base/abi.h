@@ -46,9 +46,9 @@ typedef struct nay_abi {
                     #type ": size is not one that this struct has had: set it to sizeof", \
                     #type ": fields that this library does not know are not 0"})
 
-#define NAY_ABI_PARAMS NAY_ABI(nay_params, check_bits)
+#define NAY_ABI_PARAMS NAY_ABI(nay_params, range_delimiter)
 #define NAY_ABI_PLAN NAY_ABI(nay_plan, tag_bits)
-#define NAY_ABI_STATS NAY_ABI(nay_stats, check_bits)
+#define NAY_ABI_STATS NAY_ABI(nay_stats, range_shift)
 #define NAY_ABI_OVERLAP NAY_ABI(nay_overlap, jaccard)
 
 /* NAY_ABI_HAS: whether the caller's struct, which has been checked, has a field. */

@@ -4,7 +4,9 @@
  *
  *   bloom     probe i is bit reduce(h * G^i mod 2^64, nbits), G = NAY_G64
  *   blocked   block reduce(h, nblocks); probe i is bit (lo32(h) * g^i mod 2^32) >> 23 of its 512,
- *             g = NAY_G32; counting, scalable and RocksDB's FastLocalBloom use the same pattern
+ *             g = NAY_G32; counting and RocksDB's FastLocalBloom use the same pattern
+ *   scalable  the same in blocks of 256 bits, two of them in a cache line: >> 24; at a low FPR in
+ *             blocks of 512, in two lines
  *   cuckoo    the alternate bucket depends on reduce(tag^2 * G mod 2^64, nbuckets); where the table
  *             can grow, also on the top bits of tag^2 * NAY_REMIX mod 2^64
  *   static    xor, fuse and ribbon remix the hash with NAY_REMIX (family/static_hash.h)
@@ -30,6 +32,14 @@
 #define NAY_BLOCK_BYTE_SHIFT 26
 #define NAY_BLOCK_WORD32_SHIFT 28
 #define NAY_BLOCK_WORD64_SHIFT 29
+
+/* ---- half blocks: two of them side by side in a cache line ---- */
+
+#define NAY_HALF_BITS 256u
+#define NAY_HALF_BYTES 32u
+#define NAY_HALF_BYTES_LOG 5
+#define NAY_HALF_BIT_SHIFT 24
+#define NAY_HALF_WORD32_SHIFT 29
 
 /* ---- powers: g^i mod 2^32 and G^i mod 2^64; tests/unit/test_kernels.c recomputes them ---- */
 

@@ -27,12 +27,13 @@
 #include "batch.h"
 #include "build/bulk_strategy.h"
 #include "build/map_build.h"
+#include "build/parallel_sort.h"
 #include "build/partitioned_add.h"
+#include "build/range_build.h"
 #include "build/static_build.h"
 #include "build/threaded_add.h"
 #include "filter.h"
 #include "nay_map.h"
-#include "os/thread.h"
 
 #define BUILDER_PAGE 65536u  /* words */
 #define BUILDER_STREAM 4096u /* hashes added at a time: 32 KiB, which stay in L2 */
@@ -64,6 +65,7 @@ struct nay_builder {
   bool repeats;         /* of a window: `sorted` is in the order of the adds, with duplicates */
   nay_buffer keys;      /* layouts that take no hashes: keys, each after its length of 8 bytes */
   nay_map_builder *map; /* the pairs of a map, instead of all hashes; or NULL */
+  nay_range_builder *range; /* the keys of a range filter, the same; or NULL */
 };
 
 static void builder_drop_pages(nay_builder *b) {
@@ -117,6 +119,9 @@ nay_status nay__builder_check(const nay_params *params, nay_diag *diag, const na
   if (params->kind == NAY_MAP) {
     return nay__fail(diag, NAY_EINVAL, "kind: a map is built of keys and values", 0);
   }
+  if (params->kind == NAY_RANGE) {
+    return nay__fail(diag, NAY_EINVAL, "kind: a range filter is built of keys, not of hashes", 0);
+  }
   return nay__resolve_counted(params, 1, diag, family, &shape, hasher);
 }
 
@@ -138,6 +143,25 @@ static nay_status builder_new_map(const nay_params *params, const nay_allocator 
   return NAY_OK;
 }
 
+static nay_status builder_new_range(const nay_params *params, const nay_allocator *allocator,
+                                    nay_diag *diag, nay_builder **builder) {
+  nay_hash_fn hasher;
+  nay_builder *b;
+  NAY_TRY(nay__range_params(params, diag));
+  NAY_TRY(nay__hasher_init(params, diag, &hasher));
+  NAY_TRY(nay__builder_make(NULL, &nay__family_range, params, &hasher, NULL, true, allocator, diag,
+                            &b));
+  b->params.spill_dir = NULL;             /* the caller owns the string */
+  b->hasher.n9to16 = b->hasher.n4to8 = 0; /* no key takes the fast path: all of it is needed */
+  nay_status status = nay__range_builder_new(params, &hasher, &b->allocator, diag, &b->range);
+  if (status != NAY_OK) {
+    nay_builder_free(b);
+    return status;
+  }
+  *builder = b;
+  return NAY_OK;
+}
+
 nay_status nay_builder_new(const nay_params *from, const nay_allocator *allocator, nay_diag *diag,
                            nay_builder **builder) {
   nay_params full;
@@ -147,6 +171,7 @@ nay_status nay_builder_new(const nay_params *from, const nay_allocator *allocato
   }
   NAY_TRY(nay__abi_read(NAY_ABI_PARAMS, from, diag, &full));
   if (params->kind == NAY_MAP) return builder_new_map(params, allocator, diag, builder);
+  if (params->kind == NAY_RANGE) return builder_new_range(params, allocator, diag, builder);
   const nay_family *family;
   nay_hash_fn hasher;
   NAY_TRY(nay__builder_check(params, diag, &family, &hasher));
@@ -249,7 +274,7 @@ static void builder_close_window(nay_builder *b) {
 }
 
 static NAY_NOINLINE nay_status builder_push_any(nay_builder *b, nay_hash hash) {
-  if (b->map != NULL) return NAY_ENOTSUP; /* it has no value */
+  if (b->map != NULL || b->range != NULL) return NAY_ENOTSUP; /* a hash is not enough */
   builder_close_window(b);
   if (builder_is_duplicate(b, hash)) return NAY_OK;
   if (b->spill != NULL) {
@@ -304,6 +329,7 @@ NAY_FLATTEN static NAY_NOINLINE nay_status builder_add_any(nay_builder *b, const
                                                            size_t len) {
   if (b == NULL || (key == NULL && len != 0)) return NAY_EINVAL;
   if (b->family != NULL && b->family->add_key != NULL) return builder_keep_key(b, key, len);
+  if (b->range != NULL) return nay__range_builder_add(b->range, key, len);
   NAY_TRY(nay__hasher_ready(&b->hasher));
   return builder_push(b, nay__hash_key(&b->hasher, key, len));
 }
@@ -326,6 +352,13 @@ nay_status nay_builder_add_column(nay_builder *b, const nay_column *column, size
   NAY_TRY(nay__hasher_ready(&b->hasher));
   if (b->map != NULL) return NAY_ENOTSUP;
   if (!nay__batch_all_ok(&in)) return NAY_EINVAL;
+  for (size_t i = 0; b->range != NULL && i < n; i++) {
+    size_t len;
+    const void *key = nay__batch_key(&in, i, &len);
+    NAY_TRY(nay__range_builder_add(b->range, key, len));
+    if (taken != NULL) *taken = i + 1;
+  }
+  if (b->range != NULL) return NAY_OK;
   uint64_t lo[64], hi[64];
   for (size_t i = 0; i < n; i++) {
     if (i % 64 == 0) {
@@ -352,33 +385,8 @@ nay_status nay_builder_add_value(nay_builder *b, const void *key, size_t len, ui
 
 uint64_t nay_builder_nkeys(const nay_builder *b) {
   if (b != NULL && b->map != NULL) return nay__map_builder_npairs(b->map);
+  if (b != NULL && b->range != NULL) return nay__range_builder_nkeys(b->range);
   return b != NULL ? b->nkeys + builder_in_window(b) : 0;
-}
-
-typedef struct builder_sorting {
-  uint64_t *hashes, next;
-  size_t end[256];
-} builder_sorting;
-
-static void builder_sort_worker(void *ctx, unsigned worker) {
-  (void)worker;
-  builder_sorting *s = ctx;
-  uint64_t part;
-  while ((part = nay__take(&s->next)) < 256) {
-    size_t start = part == 0 ? 0 : s->end[part - 1];
-    nay__sort_u64(s->hashes + start, s->end[part] - start);
-  }
-}
-
-static void builder_sort_hashes(const nay_builder *b, uint64_t *hashes, size_t n) {
-  unsigned nthreads = nay__bulk_threads(b->params.threads, n);
-  if (nthreads == 1) {
-    nay__sort_u64(hashes, n);
-    return;
-  }
-  builder_sorting s = {.hashes = hashes};
-  nay__sort_split_u64(hashes, n, s.end);
-  nay__parallel(nthreads, builder_sort_worker, &s);
 }
 
 /* The order of the keys is their age: the family forgets the oldest ones. */
@@ -396,7 +404,7 @@ static size_t builder_arrange(const nay_builder *b, uint64_t *hashes, size_t n) 
   const uint64_t g = NAY_G64, inverse = NAY_G64_INVERSE; /* modulo 2^64 */
   bool mixed = b->family != NULL && b->family->ordered;
   for (size_t i = 0; mixed && i < n; i++) hashes[i] *= g;
-  builder_sort_hashes(b, hashes, n);
+  nay__sort_parallel(hashes, n, nay__bulk_threads(b->params.threads, n));
   n = nay__unique_u64(hashes, n);
   for (size_t i = 0; mixed && i < n; i++) hashes[i] *= inverse;
   return n;
@@ -561,6 +569,7 @@ nay_status nay_builder_finish(nay_builder *b, nay_diag *diag, nay_filter **filte
     return nay__fail(diag, NAY_EINVAL, "builder or filter is NULL", 0);
   }
   if (b->map != NULL) return nay__map_builder_finish(b->map, diag, filter);
+  if (b->range != NULL) return nay__range_builder_finish(b->range, diag, filter);
   builder_close_window(b);
   const nay_family_bulk *bulk = b->family != NULL ? b->family->bulk : NULL;
   bool is_static = bulk != NULL && (bulk->solver != NULL || bulk->compose != NULL);
@@ -574,6 +583,7 @@ void nay_builder_free(nay_builder *b) {
   builder_reset(b);
   nay__hash_spill_free(b->spill);
   nay__map_builder_free(b->map);
+  nay__range_builder_free(b->range);
   nay_allocator a = b->allocator;
   nay__free(&a, b, sizeof *b);
 }

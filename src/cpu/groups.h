@@ -33,6 +33,8 @@ extern const nay_blocked_add_kernels nay__blocked_add_gfni;
 extern const nay_counting_kernels nay__counting_scalar, nay__counting_avx2;
 extern const nay_counting_kernels nay__counting_avx2_pdep, nay__counting_avx512;
 
+extern const nay_scalable_kernels nay__scalable_scalar, nay__scalable_avx2, nay__scalable_avx512;
+
 extern const nay_fuse_kernels nay__fuse_vector;     /* AVX2 or NEON */
 extern const nay_cuckoo_kernels nay__cuckoo_vector; /* AVX2 or NEON */
 

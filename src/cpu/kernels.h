@@ -52,7 +52,7 @@ typedef nay_status (*nay_add_blind)(const nay_bits *, uint64_t hash);
  * with each key. 64 prefetches at once would fill the line-fill buffers and stall what follows.
  */
 
-/* ---- blocked: probes, which counting and scalable share ---- */
+/* ---- blocked: probes, which counting shares ---- */
 
 typedef struct nay_blocked_kernels {
   nay_bits_probe test;
@@ -71,6 +71,21 @@ typedef struct nay_blocked_add_kernels {
   uint64_t (*add64)(const nay_bits *, const uint64_t *hashes, unsigned n, const uint64_t *next,
                     bool report);
 } nay_blocked_add_kernels;
+
+/* ---- scalable: all levels of a payload (halves.h) ---- */
+
+struct nay_halves;
+typedef struct nay_scalable_kernels {
+  /* For the levels that the payload has: chosen again when it grows. No branch of a test depends on
+   * a bit before the lines of eight levels are loaded. */
+  nay_bits_probe (*choose_test)(const nay_bits *);
+  uint64_t (*test64)(const nay_bits *, const uint64_t *hashes, unsigned n, const uint64_t *next);
+  /* nay__halves_set */
+  unsigned (*set)(const struct nay_halves *, uint8_t *block, uint64_t hash);
+} nay_scalable_kernels;
+
+/* nay__scalable_prefetch64: the lines of a later batch in levels that are not in the cache. */
+void nay__scalable_prefetch64(const nay_bits *b, const uint64_t *hashes, unsigned n);
 
 /* ---- bloom ---- */
 
@@ -262,6 +277,7 @@ typedef struct nay_kernels {
   const nay_blocked_kernels *blocked;
   const nay_blocked_add_kernels *blocked_add;
   const nay_counting_kernels *counting;
+  const nay_scalable_kernels *scalable;
   const nay_fuse_kernels *fuse;
   const nay_cuckoo_kernels *cuckoo;
   const nay_ribbon_kernels *ribbon;

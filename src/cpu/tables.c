@@ -10,6 +10,7 @@ const nay_kernels nay__kernels_scalar = {
     .blocked = &nay__blocked_scalar,
     .blocked_add = &nay__blocked_add_scalar,
     .counting = &nay__counting_scalar,
+    .scalable = &nay__scalable_scalar,
 };
 
 const nay_kernels nay__kernels_concurrent = {
@@ -18,6 +19,7 @@ const nay_kernels nay__kernels_concurrent = {
     .blocked = &nay__blocked_concurrent,
     .blocked_add = &nay__blocked_add_concurrent,
     .counting = &nay__counting_scalar, /* on a copy of the bits */
+    .scalable = &nay__scalable_scalar,
 };
 
 #if NAY_HAS_X86_KERNELS
@@ -29,6 +31,7 @@ const nay_kernels nay__kernels_avx2 = {
     .blocked = &nay__blocked_avx2,
     .blocked_add = &nay__blocked_add_avx2,
     .counting = &nay__counting_avx2,
+    .scalable = &nay__scalable_avx2,
     .fuse = &nay__fuse_vector,
     .cuckoo = &nay__cuckoo_vector,
     .ribbon = &nay__ribbon_avx2,
@@ -41,6 +44,7 @@ const nay_kernels nay__kernels_avx2_pdep = {
     .blocked = &nay__blocked_avx2,
     .blocked_add = &nay__blocked_add_avx2,
     .counting = &nay__counting_avx2_pdep,
+    .scalable = &nay__scalable_avx2,
     .fuse = &nay__fuse_vector,
     .cuckoo = &nay__cuckoo_vector,
     .ribbon = &nay__ribbon_avx2,
@@ -53,6 +57,7 @@ const nay_kernels nay__kernels_avx512 = {
     .blocked = &nay__blocked_avx512,
     .blocked_add = &nay__blocked_add_avx512,
     .counting = &nay__counting_avx512,
+    .scalable = &nay__scalable_avx512,
     .fuse = &nay__fuse_vector,
     .cuckoo = &nay__cuckoo_vector,
     .ribbon = &nay__ribbon_avx512,
@@ -67,6 +72,7 @@ const nay_kernels nay__kernels_gfni = {
     .blocked = &nay__blocked_avx512,
     .blocked_add = &nay__blocked_add_gfni,
     .counting = &nay__counting_avx512,
+    .scalable = &nay__scalable_avx512,
     .fuse = &nay__fuse_vector,
     .cuckoo = &nay__cuckoo_vector,
     .ribbon = &nay__ribbon_gfni,
@@ -85,6 +91,7 @@ const nay_kernels nay__kernels_neon = {
     .blocked = &nay__blocked_neon,
     .blocked_add = &nay__blocked_add_scalar,
     .counting = &nay__counting_scalar,
+    .scalable = &nay__scalable_scalar,
     .fuse = &nay__fuse_vector,
     .cuckoo = &nay__cuckoo_vector,
     .ribbon = &nay__ribbon_neon,

@@ -12,9 +12,7 @@
  *   batch     the same for up to 64 hashes, with prefetching
  *   bulk      loading many hashes at once: build/
  *   algebra   whole filters: merge, intersect, fold, shrink
- *
- * A family that sees the order of keys and not only their hashes (range queries) will be a further
- * group.
+ *   order     keys whose order the family knows: it is asked with them, not with their hashes
  *
  * The payload in memory is, byte for byte, the payload of the file. Writing is copying, opening is
  * checking, mapping and viewing need neither; and the bytes are the same on every machine.
@@ -267,7 +265,18 @@ typedef struct nay_family_algebra {
   /* shrinking without the keys: the shape of f in at most nbytes, and the payload of that shape */
   nay_status (*shrunk_shape)(const nay_filter *f, uint64_t nbytes, nay_shape *);
   void (*shrink)(const nay_filter *src, const nay_shape *, uint8_t *dst);
+  /* instead of both: in place; NAY_EINVAL: the family cannot be so small */
+  nay_status (*shrink_to)(nay_filter *, uint64_t nbytes);
 } nay_family_algebra;
+
+/* ---- order: keys, not hashes ---- */
+
+/* nay_family_order: a family whose answers depend on more of a key than its hash. It answers maybe
+ * for every hash. */
+typedef struct nay_family_order {
+  /* NAY_EKEY: locked. Unless it returns NAY_OK, *maybe is as it was. */
+  nay_status (*test)(const nay_filter *, const void *key, size_t len, bool *maybe);
+} nay_family_order;
 
 /* ---- the family ---- */
 
@@ -373,6 +382,7 @@ struct nay_family {
   const nay_family_batch *batch; /* nay__batch_each if it has no batch code */
   const nay_family_bulk *bulk;
   const nay_family_algebra *algebra;
+  const nay_family_order *order;
 };
 
 #define NAY_MAX_ADDRESSES 64u

@@ -2,9 +2,14 @@
  * family without batches of its own has instead. */
 #include "family/family.h"
 #include "family/map.h"
+#include "family/range.h"
 
 #define REGISTRY_ENTRY(name) &nay__family_##name,
 static const nay_family *const registry[] = {NAY_FAMILIES(REGISTRY_ENTRY)};
+
+/* Native families that are built of more than hashes: nay__family_at leaves them out. */
+static const nay_family *const registry_keyed[] = {&nay__family_map, &nay__family_range};
+#define REGISTRY_NKEYED (sizeof registry_keyed / sizeof registry_keyed[0])
 
 const nay_family *nay__family_at(size_t i) {
   return i < sizeof registry / sizeof registry[0] ? registry[i] : NULL;
@@ -15,7 +20,10 @@ const nay_family *nay__family_find(nay_kind kind) {
   for (size_t i = 0; (family = nay__family_at(i)) != NULL; i++) {
     if (family->kind == kind) return family;
   }
-  return kind == NAY_MAP ? &nay__family_map : NULL;
+  for (size_t j = 0; j < REGISTRY_NKEYED; j++) {
+    if (registry_keyed[j]->kind == kind) return registry_keyed[j];
+  }
+  return NULL;
 }
 
 bool nay__family_is_native(const nay_family *family) {
@@ -56,9 +64,13 @@ nay_status nay_kind_parse(const char *name, nay_kind *kind) {
       return NAY_OK;
     }
   }
-  if (strcmp(name, nay__family_map.name) != 0) return NAY_EINVAL;
-  *kind = NAY_MAP;
-  return NAY_OK;
+  for (size_t j = 0; j < REGISTRY_NKEYED; j++) {
+    if (strcmp(registry_keyed[j]->name, name) == 0) {
+      *kind = registry_keyed[j]->kind;
+      return NAY_OK;
+    }
+  }
+  return NAY_EINVAL;
 }
 
 uint32_t nay_kind_traits(nay_kind kind) {

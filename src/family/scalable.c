@@ -1,23 +1,25 @@
 /*
- * scalable.c - a filter that grows: when the last level is full, a level for twice the keys
- * follows.
+ * scalable.c - a filter that grows: when the last level is full, a level for three times the keys
+ * follows. cpu/halves.h draws the payload and names its fields.
  *
- *   payload   | header 64 | a row of 40 bytes for each level | 0.. | level 0 | level 1 | ... |
- *                                                          to 64     blocked Bloom filters
- *   row       | nblocks u64 | nkeys u64 | bits set u64 | bits when full u64 | k u32 | 0 u32 |
+ *   payload   | header 64 | a row of 64 bytes for each level | level 0 | level 1 | ...
+ *   level     two halves, of which the second is made when the first is full
  *
- * An absent key must be nay in every level, so the false-positive rates
- * (FPR) add up. Level i gets fpr * 0.12 * 0.88^i
+ * A half is a blocked Bloom filter with blocks of 256 bits, and block i of both halves is one cache
+ * line. So memory grows in steps of two, as if levels doubled, and an absent key, which must be nay
+ * in every half, costs one line for each factor of three (doc/design/0034-growth.md).
+ *
+ * The false-positive rates (FPR) of all halves add up. Level i gets fpr * 0.18 * 0.82^i
  * (math/series.c says why): the sum stays below fpr for ever, and bits per key grow slowly.
  *
- * A level is full when as many of its bits are set as are expected of the keys it was planned for.
+ * A half is full when as many of its bits are set as are expected of the keys it was planned for.
  * The count of set bits is kept in the row and is exact; a count of keys would miss those that set
  * no new bit, and an attacker's choice of keys shows in the bits, not in their number. Keys that
  * test maybe are not added again.
  *
- * Queries start with the last level: it holds half of the keys. Growing copies the old levels into
- * a larger payload; once for each doubling, so a key is copied about once in all. The limit
- * max_nbytes is checked before anything is allocated.
+ * Growing copies the old levels into a larger payload; twice for each factor of three, so a key is
+ * copied about twice in all. The limit max_nbytes is checked before anything is allocated; a level
+ * for which it leaves no room is made smaller.
  *
  * Merging joins the level lists, sorted by size; FPRs add up and are checked against the
  * caller's limit. Folding shrinks the last level to what is in it and finishes the filter: it takes
@@ -29,15 +31,15 @@
 #include "base/bytes.h"
 #include "base/compiler.h"
 #include "base/trace.h"
+#include "cpu/halves.h"
 #include "family/bitarray.h"
-#include "family/blocked.h"
 #include "family/explain.h"
 #include "family/regrow.h"
+#include "math/elementary.h"
 #include "math/plan.h"
 #include "math/series.h"
 
-#define SCALABLE_MAX_LEVELS 64u
-#define SCALABLE_FIRST 1000u /* keys of the first level when nkeys is 0 */
+#define SCALABLE_FIRST 1000u /* keys of the first half when nkeys is 0 */
 #define SCALABLE_MAX_FIRST ((uint64_t)1 << 48)
 #define SCALABLE_TRUSTED 65536u /* bytes that nay_filter_clear takes on the word of a header */
 /*
@@ -47,29 +49,6 @@
 #define SCALABLE_MIN_EXTRA 0x358637bdu
 #define SCALABLE_MAX_EXTRA 0x3f000000u
 #define SCALABLE_MAX_FPR 0.5
-
-#define SCALABLE_HEADER 64u
-#define SCALABLE_ROW 40u
-
-/* Header fields; the rest is zero. */
-enum {
-  SCALABLE_AT_NLEVELS = 0,     /* u32 */
-  SCALABLE_AT_FINISHED = 4,    /* u32: 1 when folded */
-  SCALABLE_AT_NGROWN = 8,      /* u64: levels made so far, the index of the next share */
-  SCALABLE_AT_MAX_NBYTES = 16, /* u64: 0 is no limit */
-  SCALABLE_AT_LIMIT = 24,      /* double: the sum of the FPRs of everything that was joined */
-  SCALABLE_AT_END = 32,
-};
-
-/* Fields of a row. */
-enum {
-  SCALABLE_ROW_NBLOCKS = 0,
-  SCALABLE_ROW_NKEYS = 8,
-  SCALABLE_ROW_NSET = 16,
-  SCALABLE_ROW_FULL = 24,
-  SCALABLE_ROW_K = 32,
-  SCALABLE_ROW_ZERO = 36
-};
 
 /* ---- numbers in bytes ---- */
 
@@ -102,70 +81,70 @@ static void scalable_store_double(uint8_t *p, double x) {
 
 /* ---- levels ---- */
 
-static uint32_t scalable_nlevels(const uint8_t *payload) {
-  return nay__load32le(payload + SCALABLE_AT_NLEVELS);
-}
-
-static uint8_t *scalable_row(uint8_t *payload, uint32_t level) {
-  return payload + SCALABLE_HEADER + (size_t)level * SCALABLE_ROW;
-}
-
 static uint64_t scalable_levels_at(uint32_t nlevels) {
-  return nay__round_up(SCALABLE_HEADER + (uint64_t)nlevels * SCALABLE_ROW, NAY_CACHE_LINE);
+  return NAY_LEVELS_HEADER + (uint64_t)nlevels * NAY_LEVELS_ROW;
 }
 
-static uint64_t scalable_level_bytes(const uint8_t *row) {
-  return nay__load64le(row + SCALABLE_ROW_NBLOCKS) * NAY_BLOCK_BYTES;
+/* A level of an odd number of single small blocks ends in zeros. */
+static uint64_t scalable_level_bytes(uint64_t nblocks, uint32_t nhalves, uint32_t block_bits) {
+  return nay__round_up(nblocks * nhalves * (block_bits / 8), NAY_CACHE_LINE);
 }
 
-static void scalable_put_row(uint8_t *row, const nay_level *level) {
-  nay__store64le(row + SCALABLE_ROW_NBLOCKS, level->nblocks);
-  nay__store64le(row + SCALABLE_ROW_NKEYS, level->nkeys);
-  nay__store64le(row + SCALABLE_ROW_NSET, 0);
-  nay__store64le(row + SCALABLE_ROW_FULL, level->nbits_full);
-  nay__store32le(row + SCALABLE_ROW_K, level->k);
+static uint64_t scalable_row_bytes(const uint8_t *row) {
+  return scalable_level_bytes(nay__load64le(row + NAY_ROW_NBLOCKS),
+                              nay__load32le(row + NAY_ROW_NHALVES),
+                              nay__load32le(row + NAY_ROW_BLOCK_BITS));
 }
 
-/* A walk over the levels from the last, which ends the payload, to the first. */
-typedef struct nay_scalable_walk {
-  uint8_t *payload;
-  uint32_t left;  /* levels before the current one */
-  uint8_t *row;   /* of the current level */
-  nay_bits level; /* the current level, as the kernels see it */
-} nay_scalable_walk;
-
-static nay_scalable_walk scalable_begin(const nay_filter *f) {
-  uint8_t *payload = f->bits.bytes;
-  return (nay_scalable_walk){
-      payload, scalable_nlevels(payload), NULL, {.bytes = payload + f->nbytes}};
+static nay_halves scalable_level(const nay_filter *f, uint32_t level) {
+  return nay__halves_of(f->bits.bytes, nay__levels_row(f->bits.bytes, level));
 }
 
-NAY_INLINE bool scalable_next(nay_scalable_walk *w) {
-  if (w->left == 0) return false;
-  w->left--;
-  w->row = scalable_row(w->payload, w->left);
-  w->level.nunits = nay__load64le(w->row + SCALABLE_ROW_NBLOCKS);
-  w->level.k = nay__load32le(w->row + SCALABLE_ROW_K);
-  w->level.bytes -= w->level.nunits * NAY_BLOCK_BYTES;
-  return true;
+static uint8_t *scalable_last_row(const nay_filter *f) {
+  return nay__levels_row(f->bits.bytes, nay__levels_count(f->bits.bytes) - 1);
+}
+
+/* The half of the last level that takes keys. */
+static unsigned scalable_open_half(const uint8_t *row) {
+  return nay__load32le(row + NAY_ROW_NHALVES) - 1;
+}
+
+static void scalable_put_row(uint8_t *row, uint64_t at, const nay_level *level) {
+  nay__store64le(row + NAY_ROW_AT, at);
+  nay__store64le(row + NAY_ROW_NBLOCKS, level->nblocks);
+  nay__store32le(row + NAY_ROW_K, level->k);
+  nay__store32le(row + NAY_ROW_NHALVES, 1);
+  nay__store64le(row + NAY_ROW_NKEYS, level->nkeys);
+  nay__store64le(row + NAY_ROW_FULL, level->nbits_full);
+  nay__store32le(row + NAY_ROW_BLOCK_BITS, level->block_bits);
+}
+
+/* Levels lie in the order of their rows, without gaps. */
+static void scalable_place_rows(uint8_t *payload, uint32_t nlevels) {
+  uint64_t at = scalable_levels_at(nlevels);
+  for (uint32_t i = 0; i < nlevels; i++) {
+    uint8_t *row = nay__levels_row(payload, i);
+    nay__store64le(row + NAY_ROW_AT, at);
+    at += scalable_row_bytes(row);
+  }
 }
 
 /* ---- trace ---- */
 
 #ifdef NAY_WITH_TRACE
-/* scalable_trace: the bits that a key sets in the level of the walk. */
-static void scalable_trace(const nay_scalable_walk *w, uint64_t hash) {
-  uint64_t block = nay__reduce(hash, w->level.nunits);
-  uint32_t x = (uint32_t)hash;
-  for (uint32_t i = 0; i < w->level.k; i++, x *= NAY_G32) {
-    unsigned bit = x >> NAY_BLOCK_BIT_SHIFT;
-    const uint8_t *byte = w->level.bytes + block * NAY_BLOCK_BYTES + bit / 8;
-    NAY_TRACE(BLOCK_BIT, w->left, i, block, bit, ~*byte >> bit % 8 & 1, 0);
+/* scalable_trace: the bits that a key sets in a block of the last level. */
+static void scalable_trace(const nay_filter *f, const uint8_t *block, uint64_t hash) {
+  uint32_t last = nay__levels_count(f->bits.bytes) - 1, x = (uint32_t)hash;
+  nay_halves level = scalable_level(f, last);
+  for (uint32_t i = 0; i < level.k; i++, x *= NAY_G32) {
+    unsigned bit = nay__halves_bit(&level, x);
+    NAY_TRACE(BLOCK_BIT, last, i, (uint64_t)(block - level.bytes) >> level.block_log, bit,
+              ~block[bit / 8] >> bit % 8 & 1, 0);
   }
 }
-#define SCALABLE_TRACE(w, hash) scalable_trace(w, hash)
+#define SCALABLE_TRACE(f, block, hash) scalable_trace(f, block, hash)
 #else
-#define SCALABLE_TRACE(w, hash) ((void)0)
+#define SCALABLE_TRACE(f, block, hash) ((void)0)
 #endif
 
 /* ---- plan ---- */
@@ -178,7 +157,7 @@ static bool scalable_first(const nay_shape *shape, nay_level *level) {
 
 /* A payload of this level alone. */
 static uint64_t scalable_bytes_of(const nay_level *level) {
-  return scalable_levels_at(1) + level->nblocks * NAY_BLOCK_BYTES;
+  return scalable_levels_at(1) + scalable_level_bytes(level->nblocks, 1, level->block_bits);
 }
 
 /* k is for people: the levels have their own, and another planner may choose another. */
@@ -225,15 +204,26 @@ static void scalable_extend_plan(const nay_params *params, const nay_shape *shap
   plan->fpr_limit = scalable_rate(shape);
 }
 
+/* After every change of the levels: a probe is chosen for them. The payload may be new and all
+ * zero, or bytes that check() has yet to see: their rows are read here, and nothing else. */
+static void scalable_bind(nay_filter *f) {
+  f->bits.probe = NULL;
+  if (f->nbytes < scalable_levels_at(1)) return;
+  uint32_t nlevels = nay__levels_count(f->bits.bytes);
+  if (nlevels == 0 || nlevels > NAY_MAX_LEVELS || f->nbytes < scalable_levels_at(nlevels)) return;
+  f->bits.probe = f->kernels->scalable->choose_test(&f->bits);
+}
+
 /* An empty filter of one level; the payload is zero but for the header, of which these fields stay.
  */
 static void scalable_start(nay_filter *f, const nay_level *level, uint64_t max_nbytes) {
   uint8_t *payload = f->bits.bytes;
-  nay__store32le(payload + SCALABLE_AT_NLEVELS, 1);
-  nay__store64le(payload + SCALABLE_AT_NGROWN, 1);
-  nay__store64le(payload + SCALABLE_AT_MAX_NBYTES, max_nbytes);
-  scalable_store_double(payload + SCALABLE_AT_LIMIT, scalable_rate(&f->shape));
-  scalable_put_row(scalable_row(payload, 0), level);
+  nay__store32le(payload + NAY_LEVELS_AT_NLEVELS, 1);
+  nay__store64le(payload + NAY_LEVELS_AT_NGROWN, 1);
+  nay__store64le(payload + NAY_LEVELS_AT_MAX_NBYTES, max_nbytes);
+  scalable_store_double(payload + NAY_LEVELS_AT_LIMIT, scalable_rate(&f->shape));
+  scalable_put_row(nay__levels_row(payload, 0), scalable_levels_at(1), level);
+  scalable_bind(f);
 }
 
 static void scalable_init(nay_filter *f, const nay_params *params) {
@@ -247,7 +237,7 @@ static void scalable_to_params(const nay_filter *f, nay_params *params) {
   if (f->nkeys != 0 || f->shape.nunits != SCALABLE_FIRST) params->nkeys = f->shape.nunits;
   params->k = 0;
   params->fpr = scalable_rate(&f->shape);
-  params->max_nbytes = nay__load64le(f->bits.bytes + SCALABLE_AT_MAX_NBYTES);
+  params->max_nbytes = nay__load64le(f->bits.bytes + NAY_LEVELS_AT_MAX_NBYTES);
 }
 
 /* Bytes that a payload can have where it is; metadata of an opened file lies behind it. */
@@ -263,7 +253,7 @@ static uint64_t scalable_room(const nay_filter *f) {
  * the first level is halved until it fits.
  */
 static nay_status scalable_clear(nay_filter *f) {
-  uint64_t max_nbytes = nay__load64le(f->bits.bytes + SCALABLE_AT_MAX_NBYTES);
+  uint64_t max_nbytes = nay__load64le(f->bits.bytes + NAY_LEVELS_AT_MAX_NBYTES);
   uint64_t room = scalable_room(f), limit = nay__max_u64(room, SCALABLE_TRUSTED);
   if (max_nbytes != 0) limit = nay__min_u64(limit, max_nbytes);
   nay_level level;
@@ -286,131 +276,205 @@ static nay_status scalable_clear(nay_filter *f) {
 
 /* ---- growing ---- */
 
+static void scalable_take(nay_filter *f, nay_memory *fresh, size_t nbytes) {
+  nay__payload_take(f, fresh, nbytes);
+  scalable_bind(f);
+}
+
 static bool scalable_within_limit(const nay_filter *f, uint64_t nbytes) {
-  uint64_t most = nay__load64le(f->bits.bytes + SCALABLE_AT_MAX_NBYTES);
+  uint64_t most = nay__load64le(f->bits.bytes + NAY_LEVELS_AT_MAX_NBYTES);
   return (most == 0 || nbytes <= most) && nbytes <= NAY_MAX_NBITS / 8;
 }
 
-static nay_status scalable_grow(nay_filter *f) {
-  uint8_t *old = f->bits.bytes;
-  uint32_t nlevels = scalable_nlevels(old);
-  uint64_t ngrown = nay__load64le(old + SCALABLE_AT_NGROWN),
-           levels_at = scalable_levels_at(nlevels);
-  nay_level level;
-  if (nay__load32le(old + SCALABLE_AT_FINISHED) != 0 || nlevels == SCALABLE_MAX_LEVELS)
-    return NAY_EFULL;
-  uint64_t nkeys = nay__load64le(scalable_row(old, nlevels - 1) + SCALABLE_ROW_NKEYS) * 2;
-  if (!nay__series_level(nkeys, scalable_rate(&f->shape), (unsigned)ngrown, &level)) {
-    return NAY_EFULL;
+/* Copies the blocks of a half to every second place. */
+static void scalable_spread(uint8_t *to, const nay_halves *from) {
+  const size_t block = nay__halves_block_bytes(from);
+  for (uint64_t i = 0; i < from->nblocks; i++) {
+    memcpy(to + i * 2 * block, from->bytes + i * block, block);
   }
-  uint64_t kept = f->nbytes - levels_at, new_at = scalable_levels_at(nlevels + 1);
-  uint64_t nbytes = new_at + kept + level.nblocks * NAY_BLOCK_BYTES;
+}
+
+/* Makes the second half of the last level. */
+static nay_status scalable_open_second(nay_filter *f) {
+  uint32_t last = nay__levels_count(f->bits.bytes) - 1;
+  nay_halves level = scalable_level(f, last);
+  uint64_t kept = (uint64_t)(level.bytes - f->bits.bytes);
+  uint64_t nbytes = kept + ((level.nblocks * 2) << level.block_log);
   if (!scalable_within_limit(f, nbytes)) return NAY_EFULL;
   nay_memory fresh;
   NAY_TRY(nay__payload_new(f, nbytes, &fresh));
-  memcpy(fresh.at, old, SCALABLE_HEADER + (size_t)nlevels * SCALABLE_ROW);
-  memcpy(fresh.at + new_at, old + levels_at, (size_t)kept);
-  nay__store32le(fresh.at + SCALABLE_AT_NLEVELS, nlevels + 1);
-  nay__store64le(fresh.at + SCALABLE_AT_NGROWN, ngrown + 1);
-  scalable_put_row(scalable_row(fresh.at, nlevels), &level);
-  nay__payload_take(f, &fresh, (size_t)nbytes);
-  NAY_TRACE(LEVEL_OPENED, nlevels, 0, level.nblocks, nkeys, level.k, 0);
+  memcpy(fresh.at, f->bits.bytes, (size_t)kept);
+  scalable_spread(fresh.at + kept, &level);
+  nay__store32le(nay__levels_row(fresh.at, last) + NAY_ROW_NHALVES, 2);
+  scalable_take(f, &fresh, (size_t)nbytes);
+  NAY_TRACE(LEVEL_OPENED, last, 1, level.nblocks,
+            nay__load64le(scalable_last_row(f) + NAY_ROW_NKEYS), level.k, 0);
   return NAY_OK;
 }
 
-/* Sets the bits of a key; how many were clear. */
-static unsigned scalable_set(const nay_bits *level, uint64_t hash) {
-  uint8_t *block = level->bytes + nay__reduce(hash, level->nunits) * NAY_BLOCK_BYTES;
-  nay_pattern pattern = nay__block_pattern(hash, level->k);
-  unsigned fresh = 0;
-  for (unsigned i = 0; i < NAY_BLOCK_BITS / 64; i++) {
-    uint64_t before = nay__load64le(block + i * 8);
-    fresh += nay__popcount64(pattern.word[i] & ~before);
-    nay__store64le(block + i * 8, before | pattern.word[i]);
-  }
-  return fresh;
-}
-
-static bool scalable_test(const nay_filter *f, nay_hash h) {
-  bool (*const test)(const nay_bits *, uint64_t) = f->kernels->blocked->test;
-  nay_bits level = {0}; /* a copy: the walk stays in registers */
-  for (nay_scalable_walk w = scalable_begin(f); scalable_next(&w);) {
-    level.bytes = w.level.bytes;
-    level.nunits = w.level.nunits;
-    level.k = w.level.k;
-    if (test(&level, h.lo)) return true;
+/* The next level: for three times the keys of the last, for fewer where the limit demands it. */
+static bool scalable_next_level(const nay_filter *f, uint64_t kept, nay_level *level) {
+  const uint8_t *payload = f->bits.bytes;
+  uint64_t nkeys = nay__load64le(scalable_last_row(f) + NAY_ROW_NKEYS);
+  uint64_t ngrown = nay__load64le(payload + NAY_LEVELS_AT_NGROWN);
+  for (uint64_t times = NAY_SERIES_GROWTH; times > 0; times--) {
+    if (!nay__series_level(nkeys * times, scalable_rate(&f->shape), (unsigned)ngrown, level))
+      continue;
+    if (scalable_within_limit(f, kept + scalable_level_bytes(level->nblocks, 1, level->block_bits)))
+      return true;
   }
   return false;
 }
 
-static void scalable_explain(const nay_filter *f, nay_hash h, nay_explain_run *run) {
-  for (nay_scalable_walk w = scalable_begin(f); scalable_next(&w);) {
-    nay__explain_block(run, w.left, w.level.bytes, nay__reduce(h.lo, w.level.nunits), w.level.k,
-                       (uint32_t)h.lo);
-  }
-}
-
-static nay_status scalable_add(nay_filter *f, nay_hash h, bool *is_new) {
-  if (scalable_test(f, h)) {
-    *is_new = false;
-    return NAY_OK;
-  }
-  nay_scalable_walk w = scalable_begin(f);
-  (void)scalable_next(&w);
-  bool full = nay__load64le(w.row + SCALABLE_ROW_NSET) >= nay__load64le(w.row + SCALABLE_ROW_FULL);
-  if (full || nay__load32le(w.payload + SCALABLE_AT_FINISHED) != 0) {
-    NAY_TRY(scalable_grow(f));
-    w = scalable_begin(f);
-    (void)scalable_next(&w);
-  }
-  SCALABLE_TRACE(&w, h.lo);
-  uint64_t nset = nay__load64le(w.row + SCALABLE_ROW_NSET);
-  nay__store64le(w.row + SCALABLE_ROW_NSET, nset + scalable_set(&w.level, h.lo));
-  *is_new = true;
+static nay_status scalable_open_level(nay_filter *f) {
+  const uint8_t *old = f->bits.bytes;
+  uint32_t nlevels = nay__levels_count(old);
+  nay_level level;
+  if (nlevels == NAY_MAX_LEVELS) return NAY_EFULL;
+  uint64_t from = scalable_levels_at(nlevels), to = scalable_levels_at(nlevels + 1);
+  uint64_t kept = f->nbytes - from;
+  if (!scalable_next_level(f, to + kept, &level)) return NAY_EFULL;
+  uint64_t nbytes = to + kept + scalable_level_bytes(level.nblocks, 1, level.block_bits);
+  nay_memory fresh;
+  NAY_TRY(nay__payload_new(f, nbytes, &fresh));
+  memcpy(fresh.at, old, (size_t)from);
+  memcpy(fresh.at + to, old + from, (size_t)kept);
+  nay__store32le(fresh.at + NAY_LEVELS_AT_NLEVELS, nlevels + 1);
+  nay__store64le(fresh.at + NAY_LEVELS_AT_NGROWN, nay__load64le(old + NAY_LEVELS_AT_NGROWN) + 1);
+  scalable_put_row(nay__levels_row(fresh.at, nlevels), 0, &level);
+  scalable_place_rows(fresh.at, nlevels + 1);
+  scalable_take(f, &fresh, (size_t)nbytes);
+  NAY_TRACE(LEVEL_OPENED, nlevels, 0, level.nblocks, level.nkeys, level.k, 0);
   return NAY_OK;
 }
 
+static nay_status scalable_grow(nay_filter *f) {
+  const uint8_t *row = scalable_last_row(f);
+  if (nay__load32le(f->bits.bytes + NAY_LEVELS_AT_FINISHED) != 0) return NAY_EFULL;
+  bool second =
+      nay__load32le(row + NAY_ROW_NHALVES) == 1 && nay__load32le(row + NAY_ROW_CLOSED) == 0;
+  return second ? scalable_open_second(f) : scalable_open_level(f);
+}
+
+static bool scalable_is_full(const nay_filter *f) {
+  const uint8_t *row = scalable_last_row(f);
+  uint64_t nset = nay__load64le(row + NAY_ROW_NSET + 8 * scalable_open_half(row));
+  return nset >= nay__load64le(row + NAY_ROW_FULL) ||
+         nay__load32le(f->bits.bytes + NAY_LEVELS_AT_FINISHED) != 0;
+}
+
+/* ---- keys ---- */
+
+static bool scalable_test(const nay_filter *f, nay_hash h) {
+  return f->kernels->scalable->choose_test(&f->bits)(&f->bits, h.lo);
+}
+
+static void scalable_explain_half(const nay_halves *level, uint32_t number, unsigned half,
+                                  uint64_t hash, nay_explain_run *run) {
+  const uint8_t *block = nay__halves_line(level, hash) + half * nay__halves_block_bytes(level);
+  nay_explain_unit unit = {"block", (uint64_t)(block - level->bytes) >> level->block_log,
+                           nay__explain_at(run, block), nay__halves_block_bytes(level) * 8};
+  uint32_t x = (uint32_t)hash;
+  nay__explain_group(run, number, level->k);
+  for (uint32_t i = 0; i < level->k; i++, x *= NAY_G32) {
+    nay__explain_bit(run, &unit, nay__halves_bit(level, x), 0);
+  }
+}
+
+static void scalable_explain(const nay_filter *f, nay_hash h, nay_explain_run *run) {
+  for (uint32_t i = nay__levels_count(f->bits.bytes); i > 0; i--) {
+    nay_halves level = scalable_level(f, i - 1);
+    for (unsigned half = level.nhalves; half > 0; half--) {
+      scalable_explain_half(&level, i - 1, half - 1, h.lo, run);
+    }
+  }
+}
+
+/* Sets the bits of a key that tests nay, or that did before its batch; returns whether one was
+ * clear. The last half is not full. */
+static bool scalable_set(nay_filter *f, uint64_t hash) {
+  uint8_t *row = scalable_last_row(f);
+  nay_halves level = nay__halves_of(f->bits.bytes, row);
+  unsigned half = scalable_open_half(row);
+  uint8_t *block = nay__halves_line(&level, hash) + half * nay__halves_block_bytes(&level);
+  SCALABLE_TRACE(f, block, hash);
+  unsigned fresh = f->kernels->scalable->set(&level, block, hash);
+  uint8_t *nset = row + NAY_ROW_NSET + 8 * half;
+  nay__store64le(nset, nay__load64le(nset) + fresh);
+  return fresh != 0;
+}
+
+static nay_status scalable_add(nay_filter *f, nay_hash h, bool *is_new) {
+  *is_new = false;
+  if (f->bits.probe(&f->bits, h.lo)) return NAY_OK;
+  if (scalable_is_full(f)) NAY_TRY(scalable_grow(f));
+  *is_new = scalable_set(f, h.lo);
+  return NAY_OK;
+}
+
+/*
+ * All keys are tested first, so that the misses of the levels overlap. What the batch itself adds
+ * is in the last half: a key that it makes a maybe finds no clear bit there. After the filter has
+ * grown, that half is no longer the last, and all are tested again.
+ */
 static nay_status scalable_batch_add(nay_filter *f, const uint64_t *lo, const uint64_t *hi,
                                      unsigned n, const uint64_t *next, uint64_t *bitmap,
                                      size_t *taken) {
-  (void)next;
-  nay_scalable_walk w = scalable_begin(f);
-  for (unsigned depth = 0; depth < 2 && scalable_next(&w); depth++) { /* three quarters of all */
-    for (unsigned i = 0; i < n; i++) {
-      NAY_PREFETCH(w.level.bytes + nay__reduce(lo[i], w.level.nunits) * NAY_BLOCK_BYTES);
+  (void)hi;
+  uint64_t maybe = f->kernels->scalable->test64(&f->bits, lo, n, next), fresh = 0;
+  nay_status status = NAY_OK;
+  for (unsigned i = 0; i < n && status == NAY_OK; i++) {
+    if ((maybe >> i & 1) != 0) continue;
+    if (NAY_UNLIKELY(scalable_is_full(f))) {
+      if (f->bits.probe(&f->bits, lo[i])) continue;
+      status = scalable_grow(f);
+      if (status != NAY_OK) {
+        *taken = i;
+        break;
+      }
+      maybe = f->kernels->scalable->test64(&f->bits, lo, n, NULL);
     }
+    fresh |= (uint64_t)scalable_set(f, lo[i]) << i;
   }
-  return nay__add_each(scalable_add, f, lo, hi, n, bitmap, taken);
+  if (bitmap != NULL) *bitmap = fresh;
+  return status;
 }
 
-/* Level after level, each with the keys that no level has claimed yet. */
 static uint64_t scalable_batch_test(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
                                     unsigned n, const uint64_t *next) {
-  (void)hi, (void)next;
-  uint64_t left[64], answer = 0;
-  uint8_t index[64];
-  for (unsigned i = 0; i < n; i++) {
-    left[i] = lo[i];
-    index[i] = (uint8_t)i;
-  }
-  for (nay_scalable_walk w = scalable_begin(f); n > 0 && scalable_next(&w);) {
-    if (!f->bits.in_cache) nay__blocked_prefetch64(&w.level, left, n);
-    uint64_t found = f->kernels->blocked->test64(&w.level, left, n, NULL);
-    unsigned kept = 0;
-    for (unsigned i = 0; i < n; i++) {
-      if ((found >> i & 1) != 0) {
-        answer |= (uint64_t)1 << index[i];
-      } else {
-        left[kept] = left[i];
-        index[kept++] = index[i];
-      }
-    }
-    n = kept;
-  }
-  return answer;
+  (void)hi;
+  return f->kernels->scalable->test64(&f->bits, lo, n, next);
+}
+
+static void scalable_prefetch(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
+                              unsigned n) {
+  (void)hi;
+  nay__scalable_prefetch64(&f->bits, lo, n);
 }
 
 /* ---- the whole filter ---- */
+
+/* Counts and estimates one half; folded by factor. */
+static nay_census scalable_measure_half(const nay_halves *level, unsigned half, uint64_t factor) {
+  uint64_t histogram[NAY_BLOCK_BITS + 1] = {0};
+  const size_t block = nay__halves_block_bytes(level), stride = level->nhalves * block;
+  const uint8_t *from = level->bytes + half * block;
+  uint64_t nblocks = level->nblocks / factor;
+  for (uint64_t i = 0; i < nblocks; i++) {
+    uint8_t sum[NAY_BLOCK_BYTES] = {0};
+    for (uint64_t j = 0; j < factor; j++, from += stride) nay__bits_or(sum, from, block);
+    histogram[nay__bits_count(sum, sizeof sum)]++;
+  }
+  const unsigned nbits = (unsigned)block * 8;
+  nay_census c = {.nbits = nblocks * nbits};
+  for (unsigned x = 0; x <= nbits; x++) {
+    c.nbits_set += x * histogram[x];
+    nay_estimate keys = nay__estimate_keys(nbits, level->k, x);
+    nay__estimate_add(&c.keys, &keys, histogram[x]);
+    c.fpr += (double)histogram[x] / (double)nblocks * nay__ipow((double)x / nbits, level->k);
+  }
+  return c;
+}
 
 /* factor folds the last level alone: what nay_filter_fold would do. */
 static void scalable_census(const nay_filter *a, const nay_filter *b, uint64_t factor,
@@ -418,13 +482,15 @@ static void scalable_census(const nay_filter *a, const nay_filter *b, uint64_t f
   (void)b;
   nay_census sum = {.nbits = 0};
   double nay = 1;
-  for (nay_scalable_walk w = scalable_begin(a); scalable_next(&w); factor = 1) {
-    nay_census c;
-    nay__blocked_measure(&w.level, NULL, factor, &c);
-    sum.nbits += c.nbits;
-    sum.nbits_set += c.nbits_set;
-    nay__estimate_add(&sum.keys, &c.keys, 1);
-    nay *= 1 - c.fpr;
+  for (uint32_t i = nay__levels_count(a->bits.bytes); i > 0; i--, factor = 1) {
+    nay_halves level = scalable_level(a, i - 1);
+    for (unsigned half = 0; half < level.nhalves; half++) {
+      nay_census c = scalable_measure_half(&level, half, factor);
+      sum.nbits += c.nbits;
+      sum.nbits_set += c.nbits_set;
+      nay__estimate_add(&sum.keys, &c.keys, 1);
+      nay *= 1 - c.fpr;
+    }
   }
   sum.fpr = 1 - nay;
   *census = sum;
@@ -432,8 +498,8 @@ static void scalable_census(const nay_filter *a, const nay_filter *b, uint64_t f
 
 static void scalable_describe(const nay_filter *f, nay_stats *stats) {
   stats->nbits = f->nbytes * 8;
-  stats->nlevels = scalable_nlevels(f->bits.bytes);
-  stats->fpr_planned = scalable_load_double(f->bits.bytes + SCALABLE_AT_LIMIT);
+  stats->nlevels = nay__levels_count(f->bits.bytes);
+  stats->fpr_planned = scalable_load_double(f->bits.bytes + NAY_LEVELS_AT_LIMIT);
   /* growing is what it is for: more keys than it started with are no overload */
   stats->overloaded = stats->fpr_now > stats->fpr_planned;
 }
@@ -443,87 +509,94 @@ static void scalable_interleave(uint8_t *to, uint32_t nlevels, const nay_filter 
                                 const nay_filter *b) {
   const nay_filter *side[2] = {a, b};
   uint32_t next[2] = {0, 0};
-  const uint8_t *from[2];
-  for (unsigned s = 0; s < 2; s++) {
-    from[s] = side[s]->bits.bytes + scalable_levels_at(scalable_nlevels(side[s]->bits.bytes));
-  }
   uint8_t *level = to + scalable_levels_at(nlevels);
   for (uint32_t i = 0; i < nlevels; i++) {
     const uint8_t *row[2];
     for (unsigned s = 0; s < 2; s++) {
-      bool any = next[s] < scalable_nlevels(side[s]->bits.bytes);
-      row[s] = any ? scalable_row(side[s]->bits.bytes, next[s]) : NULL;
+      bool any = next[s] < nay__levels_count(side[s]->bits.bytes);
+      row[s] = any ? nay__levels_row(side[s]->bits.bytes, next[s]) : NULL;
     }
     unsigned s = row[0] == NULL ||
-                 (row[1] != NULL && scalable_level_bytes(row[1]) < scalable_level_bytes(row[0]));
-    size_t len = (size_t)scalable_level_bytes(row[s]);
-    memcpy(scalable_row(to, i), row[s], SCALABLE_ROW);
-    memcpy(level, from[s], len);
+                 (row[1] != NULL && scalable_row_bytes(row[1]) < scalable_row_bytes(row[0]));
+    size_t len = (size_t)scalable_row_bytes(row[s]);
+    memcpy(nay__levels_row(to, i), row[s], NAY_LEVELS_ROW);
+    memcpy(level, scalable_level(side[s], next[s]).bytes, len);
     level += len;
-    from[s] += len;
     next[s]++;
   }
+  scalable_place_rows(to, nlevels);
 }
 
 static nay_status scalable_join(nay_filter *dst, const nay_filter *src, double max_fpr) {
   if (dst == src) return NAY_OK;
   uint8_t *old = dst->bits.bytes;
   const uint8_t *other = src->bits.bytes;
-  uint32_t nlevels = scalable_nlevels(old) + scalable_nlevels(other);
+  uint32_t nlevels = nay__levels_count(old) + nay__levels_count(other);
   nay_census a, b;
-  if (nlevels > SCALABLE_MAX_LEVELS) return NAY_EFULL;
+  if (nlevels > NAY_MAX_LEVELS) return NAY_EFULL;
   scalable_census(dst, NULL, 1, &a);
   scalable_census(src, NULL, 1, &b);
   if (a.fpr + b.fpr - a.fpr * b.fpr > max_fpr) return NAY_EFULL;
   uint64_t nbytes = scalable_levels_at(nlevels) +
-                    (dst->nbytes - scalable_levels_at(scalable_nlevels(old))) +
-                    (src->nbytes - scalable_levels_at(scalable_nlevels(other)));
+                    (dst->nbytes - scalable_levels_at(nay__levels_count(old))) +
+                    (src->nbytes - scalable_levels_at(nay__levels_count(other)));
   if (!scalable_within_limit(dst, nbytes)) return NAY_EFULL;
   nay_memory fresh;
   NAY_TRY(nay__payload_new(dst, nbytes, &fresh));
-  memcpy(fresh.at, old, SCALABLE_HEADER);
-  nay__store32le(fresh.at + SCALABLE_AT_NLEVELS, nlevels);
-  double limit = scalable_load_double(old + SCALABLE_AT_LIMIT) +
-                 scalable_load_double(other + SCALABLE_AT_LIMIT);
-  scalable_store_double(fresh.at + SCALABLE_AT_LIMIT, limit < 1 ? limit : 1);
+  memcpy(fresh.at, old, NAY_LEVELS_HEADER);
+  nay__store32le(fresh.at + NAY_LEVELS_AT_NLEVELS, nlevels);
+  double limit = scalable_load_double(old + NAY_LEVELS_AT_LIMIT) +
+                 scalable_load_double(other + NAY_LEVELS_AT_LIMIT);
+  scalable_store_double(fresh.at + NAY_LEVELS_AT_LIMIT, limit < 1 ? limit : 1);
   scalable_interleave(fresh.at, nlevels, dst, src);
-  nay__payload_take(dst, &fresh, (size_t)nbytes);
+  scalable_take(dst, &fresh, (size_t)nbytes);
   return NAY_OK;
 }
 
 static uint64_t scalable_foldable(const nay_filter *f, uint32_t *k) {
-  const uint8_t *last = scalable_row(f->bits.bytes, scalable_nlevels(f->bits.bytes) - 1);
-  *k = nay__load32le(last + SCALABLE_ROW_K);
-  return nay__load64le(last + SCALABLE_ROW_NBLOCKS);
+  nay_halves last = scalable_level(f, nay__levels_count(f->bits.bytes) - 1);
+  *k = last.k;
+  return last.nblocks;
+}
+
+/* Ors each `factor` neighbours among the lines of a level. */
+static void scalable_fold_lines(const nay_halves *level, uint64_t factor) {
+  const size_t stride = level->nhalves * nay__halves_block_bytes(level);
+  uint8_t *to = level->bytes;
+  const uint8_t *from = to;
+  for (uint64_t i = 0; i < level->nblocks / factor; i++, to += stride) {
+    uint8_t sum[2 * NAY_BLOCK_BYTES] = {0};
+    for (uint64_t j = 0; j < factor; j++, from += stride) nay__bits_or(sum, from, stride);
+    memcpy(to, sum, stride);
+  }
 }
 
 /*
  * Folds the last level; the shorter payload stays in the memory that is there. The level is then
- * planned for what it holds: should it be joined to a filter that still grows, it is full there.
+ * planned for what it holds: should it be joined to a filter that still grows, it is full there,
+ * and gets no second half, whose FPR nobody has planned.
  */
 static nay_status scalable_fold_and_seal(nay_filter *f, uint64_t factor) {
-  nay_scalable_walk w = scalable_begin(f);
-  (void)scalable_next(&w);
-  nay_census census;
-  nay__blocked_measure(&w.level, NULL, factor, &census);
-  uint64_t nblocks = w.level.nunits / factor;
-  uint8_t *to = w.level.bytes;
-  const uint8_t *from = to;
-  for (uint64_t i = 0; i < nblocks; i++, to += NAY_BLOCK_BYTES) {
-    uint8_t sum[NAY_BLOCK_BYTES] = {0};
-    for (uint64_t j = 0; j < factor; j++, from += NAY_BLOCK_BYTES) {
-      nay__bits_or(sum, from, sizeof sum);
-    }
-    memcpy(to, sum, sizeof sum);
+  uint8_t *row = scalable_last_row(f);
+  nay_halves level = nay__halves_of(f->bits.bytes, row);
+  uint64_t most = 1, nkeys = 1, nblocks = level.nblocks / factor;
+  for (unsigned half = 0; half < level.nhalves; half++) {
+    nay_census c = scalable_measure_half(&level, half, factor);
+    nay__store64le(row + NAY_ROW_NSET + 8 * half, c.nbits_set);
+    most = nay__max_u64(most, c.nbits_set);
+    nkeys = nay__max_u64(nkeys, (uint64_t)c.keys.nkeys + 1);
   }
-  size_t len = (size_t)(nblocks * NAY_BLOCK_BYTES);
-  f->nbytes -= (size_t)(w.level.nunits * NAY_BLOCK_BYTES) - len;
-  nay__store64le(w.row + SCALABLE_ROW_NBLOCKS, nblocks);
-  nay__store64le(w.row + SCALABLE_ROW_NSET, census.nbits_set);
-  nay__store64le(w.row + SCALABLE_ROW_FULL, nay__max_u64(1, census.nbits_set));
-  nay__store64le(w.row + SCALABLE_ROW_NKEYS,
-                 nay__min_u64((uint64_t)census.keys.nkeys + 1, nblocks * NAY_BLOCK_BITS));
-  nay__store32le(w.payload + SCALABLE_AT_FINISHED, 1);
+  scalable_fold_lines(&level, factor);
+  size_t used = (size_t)((nblocks * level.nhalves) << level.block_log);
+  size_t len = (size_t)nay__round_up(used, NAY_CACHE_LINE);
+  memset(level.bytes + used, 0, len - used);
+  f->nbytes = (size_t)(level.bytes - f->bits.bytes) + len;
+  nay__store64le(row + NAY_ROW_NBLOCKS, nblocks);
+  nay__store64le(row + NAY_ROW_FULL, most);
+  nay__store64le(row + NAY_ROW_NKEYS, nay__min_u64(nkeys, (nblocks * 8) << level.block_log));
+  nay__store32le(row + NAY_ROW_CLOSED, 1);
+  nay__store32le(f->bits.bytes + NAY_LEVELS_AT_FINISHED, 1);
+  scalable_bind(f);
   return NAY_OK;
 }
 
@@ -533,54 +606,82 @@ static nay_status scalable_bad(nay_diag *diag, const char *what, uint64_t offset
   return nay__fail(diag, NAY_ECORRUPT, what, offset);
 }
 
+/* left: bytes from the level's on. */
 static bool scalable_row_ok(const uint8_t *row, uint64_t left) {
-  uint64_t nblocks = nay__load64le(row + SCALABLE_ROW_NBLOCKS),
-           nkeys = nay__load64le(row + SCALABLE_ROW_NKEYS);
-  uint32_t k = nay__load32le(row + SCALABLE_ROW_K);
-  uint64_t full = nay__load64le(row + SCALABLE_ROW_FULL);
-  if (nblocks == 0 || nblocks > left / NAY_BLOCK_BYTES) return false;
-  uint64_t nbits = nblocks * NAY_BLOCK_BITS;
+  uint64_t nblocks = nay__load64le(row + NAY_ROW_NBLOCKS),
+           nkeys = nay__load64le(row + NAY_ROW_NKEYS);
+  uint32_t k = nay__load32le(row + NAY_ROW_K), nhalves = nay__load32le(row + NAY_ROW_NHALVES);
+  uint64_t full = nay__load64le(row + NAY_ROW_FULL);
+  if (nhalves < 1 || nhalves > 2) return false;
+  uint32_t block_bits = nay__load32le(row + NAY_ROW_BLOCK_BITS);
+  if (block_bits != NAY_HALF_BITS && block_bits != NAY_BLOCK_BITS) return false;
+  if (nblocks == 0 || nblocks > left / NAY_HALF_BYTES || scalable_row_bytes(row) > left)
+    return false;
+  uint64_t nbits = nblocks * block_bits;
   return nkeys > 0 && nkeys <= nbits && full > 0 && full <= nbits && k > 0 && k <= NAY_MAX_K &&
-         nay__load32le(row + SCALABLE_ROW_ZERO) == 0;
+         nay__load32le(row + NAY_ROW_CLOSED) <= 1 &&
+         (nhalves == 2 || nay__load64le(row + NAY_ROW_NSET + 8) == 0);
+}
+
+/* Whether the counts of set bits are right, and zero what is not a block. */
+static bool scalable_bits_ok(const uint8_t *row, const nay_halves *level) {
+  uint64_t nset[2] = {0, 0};
+  const uint8_t *at = level->bytes;
+  const size_t block = nay__halves_block_bytes(level);
+  for (uint64_t i = 0; i < level->nblocks; i++) {
+    for (unsigned half = 0; half < level->nhalves; half++, at += block) {
+      nset[half] += nay__bits_count(at, block);
+    }
+  }
+  return nset[0] == nay__load64le(row + NAY_ROW_NSET) &&
+         nset[1] == nay__load64le(row + NAY_ROW_NSET + 8) &&
+         nay__all_zero(at, (size_t)(level->bytes + scalable_row_bytes(row) - at));
+}
+
+static nay_status scalable_check_header(const uint8_t *payload, size_t len, nay_diag *diag) {
+  if (len < scalable_levels_at(1)) return scalable_bad(diag, "shorter than a header", 0);
+  uint32_t nlevels = nay__levels_count(payload);
+  double limit = scalable_load_double(payload + NAY_LEVELS_AT_LIMIT);
+  uint64_t ngrown = nay__load64le(payload + NAY_LEVELS_AT_NGROWN);
+  uint64_t most = nay__load64le(payload + NAY_LEVELS_AT_MAX_NBYTES);
+  if (nlevels == 0 || nlevels > NAY_MAX_LEVELS || len < scalable_levels_at(nlevels)) {
+    return scalable_bad(diag, "impossible number of levels", NAY_LEVELS_AT_NLEVELS);
+  }
+  if (nay__load32le(payload + NAY_LEVELS_AT_FINISHED) > 1 || ngrown == 0 || ngrown > nlevels ||
+      (most != 0 && len > most) || !(limit > 0 && limit <= 1) ||
+      !nay__all_zero(payload + NAY_LEVELS_AT_END, NAY_LEVELS_HEADER - NAY_LEVELS_AT_END)) {
+    return scalable_bad(diag, "a field of the header is out of range", NAY_LEVELS_AT_FINISHED);
+  }
+  return NAY_OK;
 }
 
 static nay_status scalable_check(const nay_shape *shape, const uint8_t *payload, size_t len,
                                  nay_diag *diag) {
   (void)shape;
-  if (len < scalable_levels_at(1)) return scalable_bad(diag, "shorter than a header", 0);
-  uint32_t nlevels = scalable_nlevels(payload);
-  double limit = scalable_load_double(payload + SCALABLE_AT_LIMIT);
-  uint64_t ngrown = nay__load64le(payload + SCALABLE_AT_NGROWN);
-  uint64_t most = nay__load64le(payload + SCALABLE_AT_MAX_NBYTES);
-  if (nlevels == 0 || nlevels > SCALABLE_MAX_LEVELS || len < scalable_levels_at(nlevels)) {
-    return scalable_bad(diag, "impossible number of levels", SCALABLE_AT_NLEVELS);
-  }
-  if (nay__load32le(payload + SCALABLE_AT_FINISHED) > 1 || ngrown == 0 || ngrown > nlevels ||
-      (most != 0 && len > most) || !(limit > 0 && limit <= 1) ||
-      !nay__all_zero(payload + SCALABLE_AT_END, SCALABLE_HEADER - SCALABLE_AT_END)) {
-    return scalable_bad(diag, "a field of the header is out of range", SCALABLE_AT_FINISHED);
-  }
+  NAY_TRY(scalable_check_header(payload, len, diag));
+  uint32_t nlevels = nay__levels_count(payload);
   uint64_t at = scalable_levels_at(nlevels);
-  uint64_t rows_end = SCALABLE_HEADER + (uint64_t)nlevels * SCALABLE_ROW;
-  if (!nay__all_zero(payload + rows_end, (size_t)(at - rows_end))) {
-    return scalable_bad(diag, "padding after the level table is not zero", rows_end);
-  }
   for (uint32_t i = 0; i < nlevels; i++) {
-    uint64_t row_at = SCALABLE_HEADER + (uint64_t)i * SCALABLE_ROW;
+    uint64_t row_at = scalable_levels_at(i);
     const uint8_t *row = payload + row_at;
-    if (!scalable_row_ok(row, len - at)) return scalable_bad(diag, "an impossible level", row_at);
-    size_t size = (size_t)scalable_level_bytes(row);
-    if (nay__bits_count(payload + at, size) != nay__load64le(row + SCALABLE_ROW_NSET)) {
+    if (nay__load64le(row + NAY_ROW_AT) != at || !scalable_row_ok(row, len - at)) {
+      return scalable_bad(diag, "an impossible level", row_at);
+    }
+    nay_halves level = nay__halves_of((uint8_t *)(uintptr_t)payload, row);
+    if (!scalable_bits_ok(row, &level)) {
       return scalable_bad(diag, "a level has another number of bits than it says", row_at);
     }
-    at += size;
+    at += scalable_row_bytes(row);
   }
   return at == len ? NAY_OK : scalable_bad(diag, "bytes after the last level", at);
 }
 
 static const nay_family_batch scalable_batch = {
+    .interleaves_add = true,
+    .interleaves_test = true,
     .add = scalable_batch_add,
     .test = scalable_batch_test,
+    .prefetch = scalable_prefetch,
 };
 
 static const nay_family_algebra scalable_algebra = {
@@ -606,6 +707,7 @@ const nay_family nay__family_scalable = {
     .check = scalable_check,
     .census = scalable_census,
     .describe = scalable_describe,
+    .bind = scalable_bind,
     .test = scalable_test,
     .explain = scalable_explain,
     .add = scalable_add,

@@ -86,6 +86,9 @@ nay_status nay__params_knobs(const nay_params *p, unsigned knobs, nay_diag *diag
        "max_nbytes is for scalable and cuckoo, which grow"},
       {p->value_bits != 0, NAY_KNOB_VALUES, "value_bits is for maps"},
       {p->check_bits != 0, NAY_KNOB_VALUES, "check_bits is for maps"},
+      {p->range_length != 0, NAY_KNOB_RANGE, "range_length is for range filters"},
+      {p->range_keys != 0, NAY_KNOB_RANGE, "range_keys is for range filters"},
+      {p->range_delimiter != 0, NAY_KNOB_RANGE, "range_delimiter is for range filters"},
   };
   for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
     if (fields[i].is_set && (knobs & fields[i].knob) == 0) {
@@ -284,4 +287,50 @@ uint64_t nay__blocked_size(uint64_t n, double fpr, uint32_t k) {
   }
   plan_goal goal = {plan_blocked_rate, nay__blocked_k, 1, n, fpr, k};
   return plan_grid_search(&goal, start, most);
+}
+
+/* ---- levels of two halves ---- */
+
+/* As plan_blocked_rate, for an absent key that is nay in both halves. */
+static double plan_halves_rate(uint32_t block_bits, uint64_t nblocks, uint32_t k, uint64_t n) {
+  if (n / nblocks >= 65536) return 1;
+  while (nblocks >= PLAN_GRID && nblocks < PLAN_MANY_BLOCKS) {
+    nblocks *= 2;
+    n *= 2;
+  }
+  double one = nay__fpr_blocks(nblocks, block_bits, k, n);
+  return one * (2 - one);
+}
+
+static double plan_rate_256(uint64_t nblocks, uint32_t k, uint64_t n) {
+  return plan_halves_rate(256, nblocks, k, n);
+}
+
+static double plan_rate_512(uint64_t nblocks, uint32_t k, uint64_t n) {
+  return plan_halves_rate(512, nblocks, k, n);
+}
+
+static uint32_t plan_k_256(uint64_t nblocks, uint64_t n) {
+  return plan_best_k(plan_rate_256, nblocks, n, (double)nblocks * 256 / (double)n);
+}
+
+static uint32_t plan_k_512(uint64_t nblocks, uint64_t n) {
+  return plan_best_k(plan_rate_512, nblocks, n, (double)nblocks * 512 / (double)n);
+}
+
+uint64_t nay__halves_size(uint32_t block_bits, uint64_t n, double fpr, uint32_t *k) {
+  bool small = block_bits == 256;
+  plan_goal goal = {
+      small ? plan_rate_256 : plan_rate_512, small ? plan_k_256 : plan_k_512, 1, n, fpr, 0};
+  double start = plan_textbook_bits(n, fpr) / block_bits;
+  double most = plan_most_blocks(n) * PLAN_BLOCK_BITS / block_bits;
+  uint64_t nblocks = 0;
+  if (start > most) return 0;
+  if (start < PLAN_GRID) {
+    nblocks = plan_search(goal.fpr_of, goal.best_k, (uint64_t)start, (uint64_t)most + 1, n, fpr, 0);
+    if (nblocks >= PLAN_GRID) nblocks = 0;
+  }
+  if (nblocks == 0) nblocks = plan_grid_search(&goal, start, most);
+  if (nblocks != 0) *k = goal.best_k(nblocks, n);
+  return nblocks;
 }

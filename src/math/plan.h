@@ -25,6 +25,7 @@ nay_status nay__params_check(const nay_params *params, nay_diag *diag, nay_sizin
 #define NAY_KNOB_GENERATIONS 0x8u /* and window */
 #define NAY_KNOB_MAX_NBYTES 0x10u
 #define NAY_KNOB_VALUES 0x20u /* value_bits and check_bits */
+#define NAY_KNOB_RANGE 0x40u  /* range_length, range_keys, range_delimiter */
 
 /* nay__params_knobs: NAY_EINVAL when a field is set that is not among the family's knobs. */
 nay_status nay__params_knobs(const nay_params *params, unsigned knobs, nay_diag *diag);
@@ -52,6 +53,12 @@ uint64_t nay__blocked_blocks(uint64_t n, double fpr, uint32_t k);
  */
 uint64_t nay__bloom_size(uint64_t n, double fpr, uint32_t k);
 uint64_t nay__blocked_size(uint64_t n, double fpr, uint32_t k);
+
+/*
+ * nay__halves_size: the fewest blocks of a level of two halves, of 256 or 512 bits a block, that
+ * keep the FPR of both together when each holds n keys; *k is the number of probes. 0: none can.
+ */
+uint64_t nay__halves_size(uint32_t block_bits, uint64_t n, double fpr, uint32_t *k);
 
 /* nay__grid_up, nay__grid_down: such a size at or above, at or below a number of units. */
 uint64_t nay__grid_up(double units);

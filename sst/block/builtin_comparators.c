@@ -17,9 +17,8 @@
 #define COMPARATOR_DECIMAL "nay.decimal"
 #define COMPARATOR_PREFIX "nay.prefix."
 
-static int reverse_compare(const nay_sst_comparator *self, const void *a, size_t a_len,
-                           const void *b, size_t b_len) {
-  (void)self;
+static int reverse_compare(void *ctx, const void *a, size_t a_len, const void *b, size_t b_len) {
+  (void)ctx;
   return nay_sst__compare_bytes(b, b_len, a, a_len);
 }
 
@@ -34,12 +33,11 @@ static bool decimal_is_number(const uint8_t *key, size_t len, size_t *zeros) {
   return len != 0;
 }
 
-static int decimal_compare(const nay_sst_comparator *self, const void *a, size_t a_len,
-                           const void *b, size_t b_len) {
+static int decimal_compare(void *ctx, const void *a, size_t a_len, const void *b, size_t b_len) {
   size_t a_zeros = 0, b_zeros = 0;
   bool a_number = decimal_is_number(a, a_len, &a_zeros);
   bool b_number = decimal_is_number(b, b_len, &b_zeros);
-  (void)self;
+  (void)ctx;
   if (a_number != b_number) return a_number ? -1 : 1;
   if (!a_number) return nay_sst__compare_bytes(a, a_len, b, b_len);
   size_t a_digits = a_len - a_zeros, b_digits = b_len - b_zeros;
@@ -48,10 +46,9 @@ static int decimal_compare(const nay_sst_comparator *self, const void *a, size_t
   return order != 0 ? order : (a_len > b_len) - (a_len < b_len);
 }
 
-static int prefix_compare(const nay_sst_comparator *self, const void *a, size_t a_len,
-                          const void *b, size_t b_len) {
+static int prefix_compare(void *ctx, const void *a, size_t a_len, const void *b, size_t b_len) {
   const uint8_t *p = a, *q = b;
-  size_t n = (size_t)self->number, head_a = a_len < n ? a_len : n, head_b = b_len < n ? b_len : n;
+  size_t n = (size_t)(uintptr_t)ctx, head_a = a_len < n ? a_len : n, head_b = b_len < n ? b_len : n;
   int order = nay_sst__compare_bytes(p, head_a, q, head_b);
   if (order != 0) return order;
   return nay_sst__compare_bytes(q + head_b, b_len - head_b, p + head_a, a_len - head_a);
@@ -67,19 +64,9 @@ static nay_status comparator_make(const nay_sst_comparator *made, const char *na
   return NAY_OK;
 }
 
-nay_status nay_sst_comparator_reverse(nay_sst_comparator *comparator) {
-  nay_sst_comparator made = {.compare = reverse_compare, .prefixes_contiguous = true};
-  return comparator_make(&made, COMPARATOR_REVERSE, comparator);
-}
-
-nay_status nay_sst_comparator_decimal(nay_sst_comparator *comparator) {
-  nay_sst_comparator made = {.compare = decimal_compare};
-  return comparator_make(&made, COMPARATOR_DECIMAL, comparator);
-}
-
-nay_status nay_sst_comparator_prefix(size_t len, nay_sst_comparator *comparator) {
-  nay_sst_comparator made = {.compare = prefix_compare, .prefixes_contiguous = true, .number = len};
-  if (len == 0 || len > UINT16_MAX) return NAY_EINVAL;
+static nay_status comparator_prefix(size_t len, nay_sst_comparator *comparator) {
+  nay_sst_comparator made = {
+      .compare = prefix_compare, .prefixes_contiguous = true, .ctx = (void *)(uintptr_t)len};
   nay_sst__name_number(made.name, COMPARATOR_PREFIX, len);
   return comparator_make(&made, NULL, comparator);
 }
@@ -87,11 +74,17 @@ nay_status nay_sst_comparator_prefix(size_t len, nay_sst_comparator *comparator)
 nay_status nay_sst_comparator_find(const char *name, nay_sst_comparator *comparator) {
   size_t n;
   if (name == NULL || comparator == NULL) return NAY_EINVAL;
-  if (strcmp(name, COMPARATOR_REVERSE) == 0) return nay_sst_comparator_reverse(comparator);
-  if (strcmp(name, COMPARATOR_DECIMAL) == 0) return nay_sst_comparator_decimal(comparator);
+  if (strcmp(name, COMPARATOR_REVERSE) == 0) {
+    nay_sst_comparator made = {.compare = reverse_compare, .prefixes_contiguous = true};
+    return comparator_make(&made, COMPARATOR_REVERSE, comparator);
+  }
+  if (strcmp(name, COMPARATOR_DECIMAL) == 0) {
+    nay_sst_comparator made = {.compare = decimal_compare};
+    return comparator_make(&made, COMPARATOR_DECIMAL, comparator);
+  }
   if (!nay_sst__number_of_name(name, COMPARATOR_PREFIX, UINT16_MAX, &n) || n == 0)
     return NAY_EINVAL;
-  return nay_sst_comparator_prefix(n, comparator);
+  return comparator_prefix(n, comparator);
 }
 
 int nay_sst_compare(const nay_sst_comparator *comparator, const void *a, size_t a_len,

@@ -36,7 +36,7 @@ nay_status nay_sst__codec_plan(const nay_sst_codec *const *codecs, size_t ncodec
     return nay__fail(diag, NAY_ENOTSUP, "a block is compressed, and no codec was given for it",
                      handle.offset);
   }
-  if (!(*codec)->uncompressed_size(*codec, block, (size_t)handle.size, size)) {
+  if (!(*codec)->uncompressed_size((*codec)->ctx, block, (size_t)handle.size, size)) {
     return nay__fail(diag, NAY_ECORRUPT, "a compressed block does not state its size",
                      handle.offset);
   }
@@ -54,7 +54,7 @@ nay_status nay_sst__codec_unpack(const nay_sst_codec *codec, const uint8_t *bloc
                                  nay_handle handle, uint8_t *dst, size_t size, nay_diag *diag) {
   if (codec == NULL) {
     memcpy(dst, block, size);
-  } else if (!codec->uncompress(codec, block, (size_t)handle.size, dst, size)) {
+  } else if (!codec->uncompress(codec->ctx, block, (size_t)handle.size, dst, size)) {
     return nay__fail(diag, NAY_ECORRUPT, "a block cannot be uncompressed", handle.offset);
   }
   return NAY_OK;

@@ -12,7 +12,7 @@ static uint64_t comparator_trailer(const uint8_t *key, size_t len) {
 
 int nay_sst__compare_custom(const nay_sst_comparator *user, const uint8_t *a, size_t a_len,
                             const uint8_t *b, size_t b_len) {
-  return user->compare(user, a_len != 0 ? a : (const void *)"", a_len,
+  return user->compare(user->ctx, a_len != 0 ? a : (const void *)"", a_len,
                        b_len != 0 ? b : (const void *)"", b_len);
 }
 
@@ -73,7 +73,7 @@ nay_status nay_sst__separator_custom(nay_order order, nay_buffer *key, const uin
   if (user->separator == NULL || user_len == 0) return NAY_OK;
   scratch->len = 0;
   NAY_TRY(nay__buffer_append(scratch, key->at, user_len, a));
-  size_t len = user->separator(user, scratch->at, user_len, next, next_user);
+  size_t len = user->separator(user->ctx, scratch->at, user_len, next, next_user);
   if (len > user_len || (order.internal && len == user_len)) return NAY_OK;
   int above = nay_sst__compare_custom(user, scratch->at, len, key->at, user_len);
   if (above < 0 || (order.internal && above == 0)) return NAY_OK;
@@ -86,16 +86,18 @@ nay_status nay_sst__separator_custom(nay_order order, nay_buffer *key, const uin
   return NAY_OK;
 }
 
-nay_status nay_sst_key_join(const nay_sst_entry *version, void *key) {
+nay_status nay_sst_key_join(const nay_sst_entry *version, void *dst, size_t cap, size_t *written) {
   nay_sst_entry v;
-  if (version == NULL || key == NULL) return NAY_EINVAL;
+  if (version == NULL || (dst == NULL && cap != 0)) return NAY_EINVAL;
   NAY_TRY(nay__abi_read(NAY_ABI_SST_VERSION, version, NULL, &v));
   if ((v.key == NULL && v.len != 0) || v.sequence > NAY_SST_MAX_SEQUENCE ||
       (v.deleted && v.merge)) {
     return NAY_EINVAL;
   }
-  if (v.len != 0) memmove(key, v.key, v.len);
-  nay__store64le((uint8_t *)key + v.len, v.sequence << 8 | (v.merge ? 2 : !v.deleted));
+  if (written != NULL) *written = v.len + NAY_KEY_TRAILER;
+  if (cap < NAY_KEY_TRAILER || cap - NAY_KEY_TRAILER < v.len) return NAY_EBUFFER;
+  if (v.len != 0) memmove(dst, v.key, v.len);
+  nay__store64le((uint8_t *)dst + v.len, v.sequence << 8 | (v.merge ? 2 : !v.deleted));
   return NAY_OK;
 }
 

@@ -5,25 +5,22 @@
 #include "block/block.h"
 #include "struct_sizes.h"
 
-static bool prefix_fixed_extract(const nay_sst_prefix *self, const void *key, size_t len,
-                                 size_t *prefix_len) {
+static bool prefix_fixed_extract(void *ctx, const void *key, size_t len, size_t *prefix_len) {
   (void)key;
-  if (len < self->number) return false;
-  *prefix_len = (size_t)self->number;
+  if (len < (uintptr_t)ctx) return false;
+  *prefix_len = (size_t)(uintptr_t)ctx;
   return true;
 }
 
 /* RocksDB's CappedPrefix: a key shorter than the cap is its own prefix. */
-static bool prefix_capped_extract(const nay_sst_prefix *self, const void *key, size_t len,
-                                  size_t *prefix_len) {
+static bool prefix_capped_extract(void *ctx, const void *key, size_t len, size_t *prefix_len) {
   (void)key;
-  *prefix_len = len < self->number ? len : (size_t)self->number;
+  *prefix_len = len < (uintptr_t)ctx ? len : (size_t)(uintptr_t)ctx;
   return true;
 }
 
-static bool prefix_delimiter_extract(const nay_sst_prefix *self, const void *key, size_t len,
-                                     size_t *prefix_len) {
-  const uint8_t *at = len == 0 ? NULL : memchr(key, (int)self->number, len);
+static bool prefix_delimiter_extract(void *ctx, const void *key, size_t len, size_t *prefix_len) {
+  const uint8_t *at = len == 0 ? NULL : memchr(key, (int)(uintptr_t)ctx, len);
   if (at == NULL) return false;
   *prefix_len = (size_t)(at - (const uint8_t *)key) + 1;
   return true;
@@ -42,7 +39,7 @@ void nay_sst__name_number(char *name, const char *kind, size_t number) {
 nay_status nay_sst_prefix_fixed(size_t len, nay_sst_prefix *prefix) {
   if (prefix == NULL || len == 0 || len > UINT16_MAX) return NAY_EINVAL;
   NAY_TRY(nay__abi_check(NAY_ABI_PREFIX, prefix, NULL));
-  nay_sst_prefix made = {.extract = prefix_fixed_extract, .number = len};
+  nay_sst_prefix made = {.extract = prefix_fixed_extract, .ctx = (void *)(uintptr_t)len};
   nay_sst__name_number(made.name, "nay.fixed.", len);
   nay__abi_write(NAY_ABI_PREFIX, &made, prefix);
   return NAY_OK;
@@ -51,7 +48,7 @@ nay_status nay_sst_prefix_fixed(size_t len, nay_sst_prefix *prefix) {
 nay_status nay_sst_prefix_delimiter(uint8_t byte, nay_sst_prefix *prefix) {
   if (prefix == NULL) return NAY_EINVAL;
   NAY_TRY(nay__abi_check(NAY_ABI_PREFIX, prefix, NULL));
-  nay_sst_prefix made = {.extract = prefix_delimiter_extract, .number = byte};
+  nay_sst_prefix made = {.extract = prefix_delimiter_extract, .ctx = (void *)(uintptr_t)byte};
   nay_sst__name_number(made.name, "nay.delimiter.", byte);
   nay__abi_write(NAY_ABI_PREFIX, &made, prefix);
   return NAY_OK;
@@ -80,8 +77,8 @@ bool nay_sst__prefix_by_name(const char *name, nay_sst_prefix *prefix) {
     return nay_sst_prefix_fixed(n, prefix) == NAY_OK;
   }
   if (nay_sst__number_of_name(name, "rocksdb.CappedPrefix.", UINT16_MAX, &n) && n != 0) {
-    *prefix =
-        (nay_sst_prefix){.size = sizeof *prefix, .extract = prefix_capped_extract, .number = n};
+    *prefix = (nay_sst_prefix){
+        .size = sizeof *prefix, .extract = prefix_capped_extract, .ctx = (void *)(uintptr_t)n};
     return true;
   }
   return false;

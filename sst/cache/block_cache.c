@@ -282,43 +282,43 @@ void nay_sst__cache_unhold(nay_sst_cache *c, size_t bytes) {
 /* ---- create and free ---- */
 
 static nay_status cache_new(const cache_account *account, const nay_allocator *allocator,
-                            nay_sst_cache **cache) {
+                            nay_diag *diag, nay_sst_cache **cache) {
   nay_allocator a;
-  if (cache == NULL) return NAY_EINVAL;
-  NAY_TRY(nay__allocator_read(allocator, NULL, &a));
+  NAY_TRY(nay__allocator_read(allocator, diag, &a));
   bool sharded = account->budget[NAY_CACHE_DATA] >= CACHE_SHARDED_MIN ||
                  account->budget[NAY_CACHE_FILTER] >= CACHE_SHARDED_MIN;
   unsigned bits = sharded ? CACHE_SHARD_BITS : 0;
   size_t size = sizeof(nay_sst_cache) + ((size_t)1 << bits) * sizeof(cache_shard);
   nay_sst_cache *c = nay__alloc(&a, size);
-  if (c == NULL) return NAY_ENOMEM;
+  if (c == NULL) return nay__fail(diag, NAY_ENOMEM, "no memory for a cache", 0);
   *c = (nay_sst_cache){.allocator = a, .account = *account, .shard_bits = bits};
   if (nay__mutex_init(&c->account.mutex) != NAY_OK) {
     nay__free(&a, c, size);
-    return NAY_ENOMEM;
+    return nay__fail(diag, NAY_ENOMEM, "no memory for a mutex", 0);
   }
   for (; c->nshards < 1u << bits; c->nshards++) {
     cache_shard *s = &c->shards[c->nshards];
     for (unsigned i = 0; i < 2; i++) nay_sst__cache_list_init(&s->lists[i]);
     if (nay__mutex_init(&s->mutex) != NAY_OK) {
       nay_sst_cache_free(c);
-      return NAY_ENOMEM;
+      return nay__fail(diag, NAY_ENOMEM, "no memory for a mutex", 0);
     }
   }
   *cache = c;
   return NAY_OK;
 }
 
-nay_status nay_sst_cache_new(size_t data_bytes, size_t filter_bytes, const nay_allocator *allocator,
-                             nay_sst_cache **cache) {
-  return cache_new(&(cache_account){.budget = {data_bytes, filter_bytes}}, allocator, cache);
-}
-
-nay_status nay_sst_cache_new_shared(size_t bytes, size_t filter_bytes,
-                                    const nay_allocator *allocator, nay_sst_cache **cache) {
-  if (bytes == 0 || filter_bytes > bytes) return NAY_EINVAL;
-  return cache_new(&(cache_account){.budget = {bytes, filter_bytes}, .shared = bytes}, allocator,
-                   cache);
+nay_status nay_sst_cache_new(const nay_sst_cache_options *options, const nay_allocator *allocator,
+                             nay_diag *diag, nay_sst_cache **cache) {
+  nay_sst_cache_options o;
+  if (options == NULL || cache == NULL)
+    return nay__fail(diag, NAY_EINVAL, "options or cache is NULL", 0);
+  NAY_TRY(nay__abi_read(NAY_ABI_SST_CACHE_OPTIONS, options, diag, &o));
+  if (o.shared && (o.data_bytes == 0 || o.filter_bytes > o.data_bytes))
+    return nay__fail(diag, NAY_EINVAL, "data_bytes is 0 or below filter_bytes", 0);
+  cache_account account = {.budget = {o.data_bytes, o.filter_bytes},
+                           .shared = o.shared ? o.data_bytes : 0};
+  return cache_new(&account, allocator, diag, cache);
 }
 
 static void cache_free_shard(nay_sst_cache *c, cache_shard *s) {

@@ -18,8 +18,8 @@
 #include "nay_sst_filters.h"
 #include "struct_sizes.h"
 
-#define NAY_ABI_TABLE_OPTIONS NAY_ABI(nay_sst_filters_options, npolicies)
-#define NAY_ABI_TABLE_INFO NAY_ABI(nay_sst_filters_info, key)
+#define NAY_ABI_TABLE_OPTIONS NAY_ABI(nay_sst_filters_options, layout)
+#define NAY_ABI_TABLE_INFO NAY_ABI(nay_sst_filters_info, engine_text)
 #define NAY_ABI_TABLE_FILTER NAY_ABI(nay_sst_filters_entry, last_key_len)
 
 struct nay_sst_filters {

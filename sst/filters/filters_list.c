@@ -1,11 +1,6 @@
 /* filters_list.c - lists the filters of a table, and describes them. */
 #include "filters/filters.h"
 
-const char *nay_sst_filters_engine_name(nay_sst_filters_engine engine) {
-  static const char *const names[] = {"LevelDB", "RocksDB", "nay", "nori", "mini-lsm"};
-  return engine <= NAY_SST_ENGINE_MINILSM ? names[engine] : "unknown";
-}
-
 static uint64_t filters_count(const nay_sst_filters *t) {
   if (nay_sst__filters_in_blocks(t)) return nay_sst__filters_count_foreign(t);
   switch (t->layout) {
@@ -80,6 +75,7 @@ nay_status nay_sst_filters_stats(const nay_sst_filters *t, nay_sst_filters_info 
   if (t == NULL || info == NULL) return NAY_EINVAL;
   NAY_TRY(nay__abi_check(NAY_ABI_TABLE_INFO, info, NULL));
   static const char *const checksums[] = {"none", "crc32c", "xxh32", "xxh64", "xxh3"};
+  static const char *const engines[] = {"LevelDB", "RocksDB", "nay", "nori", "mini-lsm"};
   const nay_properties *p = &t->properties;
   nay_sst_filters_info d = {
       .engine = t->engine,
@@ -96,6 +92,7 @@ nay_status nay_sst_filters_stats(const nay_sst_filters *t, nay_sst_filters_info 
       .nkeys = p->nentries,
       .nentries = p->nfilter_entries,
       .key = t->engine == NAY_SST_ENGINE_NAY ? nay_sst__table_key_shown(t->key_text) : NULL,
+      .engine_text = engines[t->engine],
   };
   if (t->foreign != NULL) d.checksum = t->foreign->has_checksums ? "crc32" : "none";
   nay_sst_filters_entry f = {.size = sizeof f};

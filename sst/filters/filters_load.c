@@ -264,12 +264,9 @@ static nay_status filters_load_table(nay_sst_filters *t, nay_diag *diag) {
 
 /* Opens the filters. `engine` NULL: a table of LevelDB or RocksDB, with this footer. */
 static nay_status filters_open(const void *bytes, size_t len, const nay_foreign_engine *engine,
-                               const nay_footer *footer, const nay_sst_filters_options *options,
+                               const nay_footer *footer, const nay_sst_filters_options *o,
                                const nay_allocator *allocator, nay_diag *diag,
                                nay_sst_filters **filters) {
-  nay_sst_filters_options o = {.size = sizeof o};
-  if (options != NULL) NAY_TRY(nay__abi_read(NAY_ABI_TABLE_OPTIONS, options, diag, &o));
-  NAY_TRY(nay_sst__check_lists(o.codecs, o.ncodecs, o.policies, o.npolicies, diag));
   nay_allocator a;
   NAY_TRY(nay__allocator_read(allocator, diag, &a));
   nay_sst_filters *t = nay__alloc(&a, sizeof *t);
@@ -277,7 +274,7 @@ static nay_status filters_open(const void *bytes, size_t len, const nay_foreign_
   memset(t, 0, sizeof *t);
   t->view.size = sizeof t->view;
   t->allocator = a;
-  t->options = o;
+  t->options = *o;
   t->small.size = sizeof t->small;
   t->bytes = bytes;
   t->footer = *footer;
@@ -297,26 +294,22 @@ nay_status nay_sst_filters_open(const void *bytes, size_t len,
                                 const nay_sst_filters_options *options,
                                 const nay_allocator *allocator, nay_diag *diag,
                                 nay_sst_filters **filters) {
+  nay_sst_filters_options o = {.size = sizeof o};
   nay_footer footer = {.format_version = 0};
   if (filters == NULL || (bytes == NULL && len != 0)) {
     return nay__fail(diag, NAY_EINVAL, "bytes or filters is NULL", 0);
   }
+  if (options != NULL) NAY_TRY(nay__abi_read(NAY_ABI_TABLE_OPTIONS, options, diag, &o));
+  NAY_TRY(nay_sst__check_lists(o.codecs, o.ncodecs, o.policies, o.npolicies, diag));
   const nay_foreign_engine *engine = nay_sst__foreign_recognise(bytes, len);
-  if (engine == NULL) NAY_TRY(nay_sst__footer_load(bytes, len, len, diag, &footer));
-  return filters_open(bytes, len, engine, &footer, options, allocator, diag, filters);
-}
-
-nay_status nay_sst_filters_open_as(const void *bytes, size_t len, const char *name,
-                                   const nay_sst_filters_options *options,
-                                   const nay_allocator *allocator, nay_diag *diag,
-                                   nay_sst_filters **filters) {
-  nay_footer footer = {.format_version = 0};
-  const nay_foreign_engine *engine = nay_sst__foreign_find(name);
-  if (filters == NULL || (bytes == NULL && len != 0) || engine == NULL) {
-    return nay__fail(diag, NAY_EINVAL, "bytes or filters is NULL, or no layout has this name", 0);
+  if (o.layout != NULL) {
+    const nay_foreign_engine *named = nay_sst__foreign_find(o.layout);
+    if (named == NULL) return nay__fail(diag, NAY_EINVAL, "layout: no such table layout", 0);
+    NAY_TRY(nay_sst__foreign_check_name(named, engine, len, diag));
+    engine = named;
   }
-  NAY_TRY(nay_sst__foreign_check_name(engine, nay_sst__foreign_recognise(bytes, len), len, diag));
-  return filters_open(bytes, len, engine, &footer, options, allocator, diag, filters);
+  if (engine == NULL) NAY_TRY(nay_sst__footer_load(bytes, len, len, diag, &footer));
+  return filters_open(bytes, len, engine, &footer, &o, allocator, diag, filters);
 }
 
 void nay_sst_filters_free(nay_sst_filters *t) {

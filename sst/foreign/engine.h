@@ -76,7 +76,7 @@ void nay_sst__foreign_scratch_free(nay_foreign_scratch *scratch, const nay_alloc
 
 /* nay_foreign_engine: the decoder of one engine. */
 typedef struct nay_foreign_engine {
-  const char *name;  /* as nay_sst_open_as takes it */
+  const char *name;  /* as nay_sst_layout_at lists it */
   const char *about; /* one line for users */
   /* Reads footer and index; fills nay_foreign. Offsets in diag count from the start of the file. */
   nay_status (*open)(nay_foreign *, nay_diag *);

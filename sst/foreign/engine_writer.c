@@ -1,8 +1,6 @@
 /* engine_writer.c - see engine_writer.h. */
 #include "foreign/engine_writer.h"
 
-#include "struct_sizes.h"
-
 #define FOREIGN_BLOCK_BYTES 4096u /* both engines' default block size */
 #define FOREIGN_INTERVAL 16u      /* nori's default restart interval */
 #define FOREIGN_BITS 10u          /* both engines' default bits per key */
@@ -10,7 +8,7 @@
 
 /* ---- bytes ---- */
 
-nay_status nay_sst__foreign_put(nay_sst_foreign_writer *w, const void *bytes, size_t len) {
+nay_status nay_sst__foreign_put(nay_foreign_writer *w, const void *bytes, size_t len) {
   NAY_TRY(nay_sst__io_write(&w->sink, bytes, len, &w->trouble));
   w->offset += len;
   return NAY_OK;
@@ -31,7 +29,7 @@ nay_status nay_sst__foreign_append_be(nay_buffer *to, uint64_t number, size_t wi
   return nay__buffer_append(to, bytes + 8 - width, width, a);
 }
 
-nay_status nay_sst__foreign_encode(nay_sst_foreign_writer *w, const nay_filter *filter) {
+nay_status nay_sst__foreign_encode(nay_foreign_writer *w, const nay_filter *filter) {
   const nay_format *format = nay_filter_format(filter);
   size_t size = nay_format_encoded_size(format, filter), len = 0;
   w->scratch.len = 0;
@@ -41,7 +39,7 @@ nay_status nay_sst__foreign_encode(nay_sst_foreign_writer *w, const nay_filter *
   return NAY_OK;
 }
 
-nay_status nay_sst__foreign_put_bloom(nay_sst_foreign_writer *w, size_t *len) {
+nay_status nay_sst__foreign_put_bloom(nay_foreign_writer *w, size_t *len) {
   nay_filter *f;
   NAY_TRY(nay_builder_finish(w->bloom, &w->trouble, &f));
   nay_status status = nay_sst__foreign_encode(w, f);
@@ -53,7 +51,7 @@ nay_status nay_sst__foreign_put_bloom(nay_sst_foreign_writer *w, size_t *len) {
 
 /* ---- options ---- */
 
-static const nay_foreign_layout *foreign_layout_of(const nay_sst_foreign_options *o) {
+static const nay_foreign_layout *foreign_layout_of(const nay_foreign_options *o) {
   static const struct {
     const char *name;
     const nay_foreign_layout *layout;
@@ -71,20 +69,20 @@ static const nay_foreign_layout *foreign_layout_of(const nay_sst_foreign_options
   return NULL;
 }
 
-static nay_status foreign_check_options(const nay_sst_foreign_options *o,
+static nay_status foreign_check_options(const nay_foreign_options *o,
                                         const nay_foreign_layout *layout, nay_diag *diag) {
   bool nori =
       layout == &nay_sst__foreign_write_nori || layout == &nay_sst__foreign_write_nori_quotient;
   const nay_sst_codec *c = o->codec;
-  if (layout == NULL) return nay__fail(diag, NAY_EINVAL, "name: there is no such table layout", 0);
+  if (layout == NULL)
+    return nay__fail(diag, NAY_EINVAL, "layout: there is no such table layout", 0);
   if (o->block_bytes > FOREIGN_MAX || o->restart_interval > FOREIGN_MAX) {
     return nay__fail(diag, NAY_EINVAL, "block_bytes or restart_interval is too large", 0);
   }
   if (!nori && (c != NULL || o->quotient || o->bits_per_key != 0 || o->nkeys != 0 ||
                 o->restart_interval != 0)) {
     return nay__fail(diag, NAY_EINVAL,
-                     "codec, quotient, bits_per_key, nkeys and restart_interval are for nori alone",
-                     0);
+                     "codec, quotient, params and restart_interval are for nori alone", 0);
   }
   if (c != NULL && ((c->id != 2 && c->id != 4) || c->bound == NULL || c->compress == NULL)) {
     return nay__fail(diag, NAY_EINVAL, "codec: nori takes ids 4 (LZ4) and 2 (zstd)", 0);
@@ -96,9 +94,9 @@ static nay_status foreign_check_options(const nay_sst_foreign_options *o,
 
 /* Sets the defaults and opens the filter builder and the sink; `sink` NULL: the file at `path`. The
  * sink comes last, so a failure leaves no file to abort. */
-static nay_status foreign_writer_begin(nay_sst_foreign_writer *w, const char *path,
+static nay_status foreign_writer_begin(nay_foreign_writer *w, const char *path,
                                        const nay_sst_target *sink, nay_diag *diag) {
-  nay_sst_foreign_options *o = &w->options;
+  nay_foreign_options *o = &w->options;
   if (o->block_bytes == 0) o->block_bytes = FOREIGN_BLOCK_BYTES;
   if (o->restart_interval == 0) o->restart_interval = FOREIGN_INTERVAL;
   if (o->bits_per_key == 0) o->bits_per_key = FOREIGN_BITS;
@@ -110,58 +108,31 @@ static nay_status foreign_writer_begin(nay_sst_foreign_writer *w, const char *pa
   if (sink != NULL) {
     w->sink = *sink;
   } else {
-    NAY_TRY(nay_sst__io_replace(path, true, &w->allocator, diag, &w->sink));
+    NAY_TRY(nay_sst__io_replace(path, !o->no_sync, &w->allocator, diag, &w->sink));
   }
   w->sink_open = true;
   return NAY_OK;
 }
 
-static nay_status foreign_writer_new(const char *path, const nay_sst_target *sink,
-                                     const nay_sst_foreign_options *options,
-                                     const nay_allocator *allocator, nay_diag *diag,
-                                     nay_sst_foreign_writer **writer) {
-  nay_sst_foreign_options o;
-  NAY_TRY(nay__abi_read(NAY_ABI_SST_FOREIGN_OPTIONS, options, diag, &o));
-  const nay_foreign_layout *layout = foreign_layout_of(&o);
-  NAY_TRY(foreign_check_options(&o, layout, diag));
-  nay_allocator a;
-  NAY_TRY(nay__allocator_read(allocator, diag, &a));
-  nay_sst_foreign_writer *w = nay__alloc(&a, sizeof *w);
+nay_status nay_sst__foreign_writer_new(const char *path, const nay_sst_target *sink,
+                                       const nay_foreign_options *o, const nay_allocator *a,
+                                       nay_diag *diag, nay_foreign_writer **writer) {
+  const nay_foreign_layout *layout = foreign_layout_of(o);
+  NAY_TRY(foreign_check_options(o, layout, diag));
+  nay_foreign_writer *w = nay__alloc(a, sizeof *w);
   if (w == NULL) return nay__fail(diag, NAY_ENOMEM, "no memory for a writer", 0);
-  *w = (nay_sst_foreign_writer){.allocator = a, .options = o, .layout = layout};
+  *w = (nay_foreign_writer){.allocator = *a, .options = *o, .layout = layout};
   nay_status status = foreign_writer_begin(w, path, sink, diag);
   if (status != NAY_OK) {
-    nay_sst_foreign_writer_free(w);
+    nay_sst__foreign_writer_free(w);
     return status;
   }
   *writer = w;
   return NAY_OK;
 }
 
-nay_status nay_sst_foreign_writer_new(const char *path, const nay_sst_foreign_options *options,
-                                      const nay_allocator *allocator, nay_diag *diag,
-                                      nay_sst_foreign_writer **writer) {
-  if (path == NULL || options == NULL || writer == NULL) {
-    return nay__fail(diag, NAY_EINVAL, "path, options or writer is NULL", 0);
-  }
-  return foreign_writer_new(path, NULL, options, allocator, diag, writer);
-}
-
-nay_status nay_sst_foreign_writer_new_target(const nay_sst_target *sink,
-                                             const nay_sst_foreign_options *options,
-                                             const nay_allocator *allocator, nay_diag *diag,
-                                             nay_sst_foreign_writer **writer) {
-  nay_sst_target own;
-  if (sink == NULL || options == NULL || writer == NULL) {
-    return nay__fail(diag, NAY_EINVAL, "sink, options or writer is NULL", 0);
-  }
-  NAY_TRY(nay__abi_read(NAY_ABI_SST_SINK, sink, diag, &own));
-  if (own.write == NULL) return nay__fail(diag, NAY_EINVAL, "the sink has no write", 0);
-  return foreign_writer_new(NULL, &own, options, allocator, diag, writer);
-}
-
 /* Returns why an entry cannot be added; NULL: it can. */
-static const char *foreign_refuses(const nay_sst_foreign_writer *w, const nay_foreign_entry_in *e) {
+static const char *foreign_refuses(const nay_foreign_writer *w, const nay_foreign_entry_in *e) {
   nay_foreign_versions versions = w->layout->versions;
   if (e->len >= FOREIGN_MAX || e->value_len >= FOREIGN_MAX)
     return "a key or value of 1 GiB or more";
@@ -179,7 +150,7 @@ static const char *foreign_refuses(const nay_sst_foreign_writer *w, const nay_fo
   return w->layout->refuses(w, e);
 }
 
-static nay_status foreign_add(nay_sst_foreign_writer *w, const nay_foreign_entry_in *e) {
+static nay_status foreign_add(nay_foreign_writer *w, const nay_foreign_entry_in *e) {
   NAY_TRY(w->layout->add(w, e));
   if (w->bloom != NULL) NAY_TRY(nay_builder_add(w->bloom, e->key, e->len));
   w->last.len = 0;
@@ -190,13 +161,8 @@ static nay_status foreign_add(nay_sst_foreign_writer *w, const nay_foreign_entry
   return NAY_OK;
 }
 
-nay_status nay_sst_foreign_writer_add(nay_sst_foreign_writer *w, const nay_sst_entry *version,
-                                      uint64_t term, const void *value, size_t value_len,
-                                      nay_diag *diag) {
-  if (w == NULL || version == NULL) {
-    return nay__fail(diag, NAY_EINVAL, "writer or version is NULL", 0);
-  }
-  NAY_TRY(nay__abi_check_input(NAY_ABI_SST_VERSION, version, diag));
+nay_status nay_sst__foreign_writer_add(nay_foreign_writer *w, const nay_sst_entry *version,
+                                       const void *value, size_t value_len, nay_diag *diag) {
   if ((version->key == NULL && version->len != 0) || (value == NULL && value_len != 0)) {
     return nay__fail(diag, NAY_EINVAL, "key or value is NULL", 0);
   }
@@ -208,7 +174,7 @@ nay_status nay_sst_foreign_writer_add(nay_sst_foreign_writer *w, const nay_sst_e
                             .len = version->len,
                             .value_len = value_len,
                             .version = version->sequence,
-                            .term = term,
+                            .term = version->term,
                             .deleted = version->deleted};
   if (w->finished) return nay__fail(diag, NAY_EINVAL, "the table is finished", 0);
   if (w->failed == NAY_OK) {
@@ -220,10 +186,11 @@ nay_status nay_sst_foreign_writer_add(nay_sst_foreign_writer *w, const nay_sst_e
   return w->failed;
 }
 
-nay_status nay_sst_foreign_writer_finish(nay_sst_foreign_writer *w, nay_diag *diag) {
-  if (w == NULL || w->finished) return nay__fail(diag, NAY_EINVAL, "the table is finished", 0);
+nay_status nay_sst__foreign_writer_finish(nay_foreign_writer *w, nay_diag *diag) {
+  if (w->finished) return nay__fail(diag, NAY_EINVAL, "the table is finished", 0);
   if (w->failed == NAY_OK) w->failed = w->layout->finish(w);
-  if (w->failed == NAY_OK) w->failed = nay_sst__io_sync(&w->sink, &w->trouble);
+  if (w->failed == NAY_OK && !w->options.no_sync)
+    w->failed = nay_sst__io_sync(&w->sink, &w->trouble);
   if (w->failed == NAY_OK) {
     w->sink_open = false;
     w->failed = nay_sst__io_finish(&w->sink, &w->trouble);
@@ -235,7 +202,7 @@ nay_status nay_sst_foreign_writer_finish(nay_sst_foreign_writer *w, nay_diag *di
   return w->failed;
 }
 
-void nay_sst_foreign_writer_free(nay_sst_foreign_writer *w) {
+void nay_sst__foreign_writer_free(nay_foreign_writer *w) {
   if (w == NULL) return;
   nay_allocator a = w->allocator;
   nay_buffer *buffers[] = {&w->block, &w->marks, &w->first, &w->last, &w->index, &w->scratch};

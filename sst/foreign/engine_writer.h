@@ -15,6 +15,21 @@
 #include "nay_format.h"
 #include "nay_sst.h"
 
+/* nay_foreign_options: how a table is made; zero but for the name: as its engine does by default.
+ */
+typedef struct nay_foreign_options {
+  const char *name;          /* as nay_sst_layout_at lists it; "mini-lsm-sst" is that of week 2 */
+  uint32_t block_bytes;      /* 0: 4096 */
+  uint32_t restart_interval; /* nori; 0: 16 */
+  bool quotient;             /* nori: a quotient filter in each block (version 2) */
+  bool no_sync;
+  uint32_t bits_per_key; /* nori's Bloom filter; 0: 10. mini-lsm always has 10 */
+  uint64_t nkeys;        /* nori's Bloom filter is planned for these; 0: those that are added */
+  const nay_sst_codec *codec; /* nori: NULL, or one of id 4 (LZ4) or 2 (zstd) */
+} nay_foreign_options;
+
+typedef struct nay_foreign_writer nay_foreign_writer;
+
 /* nay_foreign_entry_in: an entry to be written. */
 typedef struct nay_foreign_entry_in {
   const uint8_t *key, *value;
@@ -29,16 +44,16 @@ typedef struct nay_foreign_layout {
   const char *filter; /* name of the filter's format, one for the whole table; NULL: none */
   nay_foreign_versions versions;
   /* Returns why the layout cannot hold an entry; NULL: it can. */
-  const char *(*refuses)(const nay_sst_foreign_writer *, const nay_foreign_entry_in *);
+  const char *(*refuses)(const nay_foreign_writer *, const nay_foreign_entry_in *);
   /* Appends an entry to the open block, and writes the block once it is full. */
-  nay_status (*add)(nay_sst_foreign_writer *, const nay_foreign_entry_in *);
+  nay_status (*add)(nay_foreign_writer *, const nay_foreign_entry_in *);
   /* Writes the last block, index, filter and footer. */
-  nay_status (*finish)(nay_sst_foreign_writer *);
+  nay_status (*finish)(nay_foreign_writer *);
 } nay_foreign_layout;
 
-struct nay_sst_foreign_writer {
+struct nay_foreign_writer {
   nay_allocator allocator;
-  nay_sst_foreign_options options;
+  nay_foreign_options options;
   const nay_foreign_layout *layout;
   nay_sst_target sink;
   bool sink_open;     /* the sink is neither finished nor aborted */
@@ -60,8 +75,17 @@ struct nay_sst_foreign_writer {
   nay_diag trouble;  /* its cause */
 };
 
+/* nay_sst__foreign_writer_new: a writer to the target, or to the file at path if it is NULL. */
+nay_status nay_sst__foreign_writer_new(const char *path, const nay_sst_target *target,
+                                       const nay_foreign_options *options, const nay_allocator *a,
+                                       nay_diag *diag, nay_foreign_writer **writer);
+nay_status nay_sst__foreign_writer_add(nay_foreign_writer *w, const nay_sst_entry *entry,
+                                       const void *value, size_t value_len, nay_diag *diag);
+nay_status nay_sst__foreign_writer_finish(nay_foreign_writer *w, nay_diag *diag);
+void nay_sst__foreign_writer_free(nay_foreign_writer *w);
+
 /* nay_sst__foreign_put: appends bytes to the file. */
-nay_status nay_sst__foreign_put(nay_sst_foreign_writer *w, const void *bytes, size_t len);
+nay_status nay_sst__foreign_put(nay_foreign_writer *w, const void *bytes, size_t len);
 
 /* nay_sst__foreign_append_le, nay_sst__foreign_append_be: append a number of `width` bytes, at most
  * 8, to a buffer, little-endian or big-endian. */
@@ -71,11 +95,11 @@ nay_status nay_sst__foreign_append_be(nay_buffer *to, uint64_t number, size_t wi
                                       const nay_allocator *a);
 
 /* nay_sst__foreign_encode: encodes a filter into w->scratch. */
-nay_status nay_sst__foreign_encode(nay_sst_foreign_writer *w, const nay_filter *filter);
+nay_status nay_sst__foreign_encode(nay_foreign_writer *w, const nay_filter *filter);
 
 /* nay_sst__foreign_put_bloom: builds the filter of all keys and appends it to the file. Sets *len
  * to its length. */
-nay_status nay_sst__foreign_put_bloom(nay_sst_foreign_writer *w, size_t *len);
+nay_status nay_sst__foreign_put_bloom(nay_foreign_writer *w, size_t *len);
 
 extern const nay_foreign_layout nay_sst__foreign_write_nori, nay_sst__foreign_write_nori_quotient;
 extern const nay_foreign_layout nay_sst__foreign_write_day4, nay_sst__foreign_write_week1,

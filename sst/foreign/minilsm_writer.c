@@ -15,11 +15,11 @@
 #define MINI_TS 8u
 #define MINI_ENTRY 6u /* bytes that mini-lsm's size estimate adds for the numbers of an entry */
 
-static bool mini_writes(const nay_sst_foreign_writer *w, unsigned bit) {
+static bool mini_writes(const nay_foreign_writer *w, unsigned bit) {
   return (w->layout->form & bit) != 0;
 }
 
-static const char *mini_refuses(const nay_sst_foreign_writer *w, const nay_foreign_entry_in *e) {
+static const char *mini_refuses(const nay_foreign_writer *w, const nay_foreign_entry_in *e) {
   if (e->len == 0) return "an empty key: mini-lsm has none";
   if (e->len > UINT16_MAX || e->value_len > UINT16_MAX) {
     return "a key or value of more than 65,535 bytes: mini-lsm stores 16 bits";
@@ -33,14 +33,14 @@ static const char *mini_refuses(const nay_sst_foreign_writer *w, const nay_forei
 
 /* ---- blocks ---- */
 
-static nay_status mini_append_key(nay_sst_foreign_writer *w, const nay_buffer *key, uint64_t ts) {
+static nay_status mini_append_key(nay_foreign_writer *w, const nay_buffer *key, uint64_t ts) {
   NAY_TRY(nay_sst__foreign_append_be(&w->index, key->len, 2, &w->allocator));
   NAY_TRY(nay__buffer_append(&w->index, key->at, key->len, &w->allocator));
   return mini_writes(w, MINI_TS) ? nay_sst__foreign_append_be(&w->index, ts, 8, &w->allocator)
                                  : NAY_OK;
 }
 
-static nay_status mini_close_block(nay_sst_foreign_writer *w) {
+static nay_status mini_close_block(nay_foreign_writer *w) {
   const nay_allocator *a = &w->allocator;
   if (w->nentries == 0) return NAY_OK;
   NAY_TRY(nay__buffer_append(&w->block, w->marks.at, w->marks.len, a));
@@ -58,14 +58,14 @@ static nay_status mini_close_block(nay_sst_foreign_writer *w) {
   return NAY_OK;
 }
 
-static bool mini_must_close(const nay_sst_foreign_writer *w, const nay_foreign_entry_in *e) {
+static bool mini_must_close(const nay_foreign_writer *w, const nay_foreign_entry_in *e) {
   size_t size = 2 + 2 * (size_t)w->nentries + w->block.len + e->len +
                 (mini_writes(w, MINI_TS) ? 8 : 0) + e->value_len + MINI_ENTRY;
   bool offsets = w->block.len > UINT16_MAX || w->nentries == UINT16_MAX;
   return w->nentries != 0 && (size > w->options.block_bytes || offsets);
 }
 
-static nay_status mini_append_entry(nay_sst_foreign_writer *w, const nay_foreign_entry_in *e) {
+static nay_status mini_append_entry(nay_foreign_writer *w, const nay_foreign_entry_in *e) {
   const nay_allocator *a = &w->allocator;
   size_t overlap = 0;
   if (mini_writes(w, MINI_OVERLAP)) {
@@ -81,7 +81,7 @@ static nay_status mini_append_entry(nay_sst_foreign_writer *w, const nay_foreign
   return nay__buffer_append(&w->block, e->value, e->value_len, a);
 }
 
-static nay_status mini_add(nay_sst_foreign_writer *w, const nay_foreign_entry_in *e) {
+static nay_status mini_add(nay_foreign_writer *w, const nay_foreign_entry_in *e) {
   if (mini_must_close(w, e)) NAY_TRY(mini_close_block(w));
   NAY_TRY(nay_sst__foreign_append_be(&w->marks, w->block.len, 2, &w->allocator));
   if (w->nentries == 0) {
@@ -97,7 +97,7 @@ static nay_status mini_add(nay_sst_foreign_writer *w, const nay_foreign_entry_in
 /* ---- finishing ---- */
 
 /* Writes the metadata. The block count comes first and is not covered by the CRC-32. */
-static nay_status mini_put_metadata(nay_sst_foreign_writer *w) {
+static nay_status mini_put_metadata(nay_foreign_writer *w) {
   const nay_allocator *a = &w->allocator;
   uint8_t count[4];
   if (mini_writes(w, MINI_TS)) NAY_TRY(nay_sst__foreign_append_be(&w->index, w->max_version, 8, a));
@@ -109,7 +109,7 @@ static nay_status mini_put_metadata(nay_sst_foreign_writer *w) {
   return nay_sst__foreign_put(w, w->index.at, w->index.len);
 }
 
-static nay_status mini_put_offset(nay_sst_foreign_writer *w, uint64_t offset) {
+static nay_status mini_put_offset(nay_foreign_writer *w, uint64_t offset) {
   uint8_t bytes[4];
   if (w->offset > UINT32_MAX - 4) {
     return nay__fail(&w->trouble, NAY_EINVAL, "mini-lsm's offsets have 32 bits", w->offset);
@@ -118,7 +118,7 @@ static nay_status mini_put_offset(nay_sst_foreign_writer *w, uint64_t offset) {
   return nay_sst__foreign_put(w, bytes, sizeof bytes);
 }
 
-static nay_status mini_finish(nay_sst_foreign_writer *w) {
+static nay_status mini_finish(nay_foreign_writer *w) {
   size_t len;
   if (w->total == 0) {
     return nay__fail(&w->trouble, NAY_EINVAL, "mini-lsm has no table without entries", 0);

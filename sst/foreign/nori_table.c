@@ -181,7 +181,7 @@ static nay_status nori_contents(const nay_foreign *f, const nay_foreign_block *b
     return nay__fail(diag, NAY_ENOTSUP, "a block is compressed, and no codec was given for it",
                      b->handle.offset);
   }
-  if (!codec->uncompressed_size(codec, stored.at, stored.len, &size)) {
+  if (!codec->uncompressed_size(codec->ctx, stored.at, stored.len, &size)) {
     return nori_bad(diag, "a block cannot be uncompressed", b->handle.offset);
   }
   if (size > f->source.max_block_bytes) {
@@ -193,7 +193,7 @@ static nay_status nori_contents(const nay_foreign *f, const nay_foreign_block *b
     return nay__fail(diag, NAY_ENOMEM, "no memory for a block", b->handle.offset);
   }
   *contents = (nay_bytes){room->at, size};
-  if (codec->uncompress(codec, stored.at, stored.len, room->at, size)) return NAY_OK;
+  if (codec->uncompress(codec->ctx, stored.at, stored.len, room->at, size)) return NAY_OK;
   return nori_bad(diag, "a block cannot be uncompressed", b->handle.offset);
 }
 

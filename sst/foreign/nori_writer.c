@@ -18,18 +18,18 @@
 #define NORI_SLOT 6u /* bytes that one key adds to a quotient filter */
 #define NORI_DELETED ((uint64_t)1 << 63)
 
-static bool nori_has_quotient(const nay_sst_foreign_writer *w) {
+static bool nori_has_quotient(const nay_foreign_writer *w) {
   return w->layout == &nay_sst__foreign_write_nori_quotient;
 }
 
-static const char *nori_refuses(const nay_sst_foreign_writer *w, const nay_foreign_entry_in *e) {
+static const char *nori_refuses(const nay_foreign_writer *w, const nay_foreign_entry_in *e) {
   (void)w, (void)e;
   return NULL;
 }
 
 /* ---- the quotient filter of a block ---- */
 
-static nay_status nori_new_filter(nay_sst_foreign_writer *w) {
+static nay_status nori_new_filter(nay_foreign_writer *w) {
   uint64_t nkeys = w->options.block_bytes / NORI_KEY_BYTES;
   nay_params p = {.size = sizeof p,
                   .nkeys = nkeys < NORI_LEAST_KEYS ? NORI_LEAST_KEYS : nkeys,
@@ -40,7 +40,7 @@ static nay_status nori_new_filter(nay_sst_foreign_writer *w) {
 }
 
 /* Whether the quotient filter can take the key without dropping it. */
-static bool nori_filter_has_room(const nay_sst_foreign_writer *w, const nay_foreign_entry_in *e) {
+static bool nori_filter_has_room(const nay_foreign_writer *w, const nay_foreign_entry_in *e) {
   nay_stats s = {.size = sizeof s};
   if (w->quotient == NULL || nay_filter_stats(w->quotient, &s) != NAY_OK) return true;
   size_t len = nay_format_encoded_size(nay_filter_format(w->quotient), w->quotient);
@@ -50,26 +50,26 @@ static bool nori_filter_has_room(const nay_sst_foreign_writer *w, const nay_fore
 
 /* ---- blocks ---- */
 
-static size_t nori_block_size(const nay_sst_foreign_writer *w) {
+static size_t nori_block_size(const nay_foreign_writer *w) {
   size_t size = w->block.len + w->marks.len + 4;
   if (w->quotient == NULL) return size;
   return size + nay_format_encoded_size(nay_filter_format(w->quotient), w->quotient) + 2;
 }
 
 /* Compresses w->block into w->scratch. */
-static nay_status nori_compress(nay_sst_foreign_writer *w) {
+static nay_status nori_compress(nay_foreign_writer *w) {
   const nay_sst_codec *codec = w->options.codec;
-  size_t bound = codec->bound(codec, w->block.len), len = bound;
+  size_t bound = codec->bound(codec->ctx, w->block.len), len = bound;
   w->scratch.len = 0;
   NAY_TRY(nay__buffer_reserve(&w->scratch, bound + 1, &w->allocator));
-  if (!codec->compress(codec, w->block.at, w->block.len, w->scratch.at, &len) || len > bound) {
+  if (!codec->compress(codec->ctx, w->block.at, w->block.len, w->scratch.at, &len) || len > bound) {
     return nay__fail(&w->trouble, NAY_EINVAL, "the codec could not compress a block", w->offset);
   }
   w->scratch.len = len;
   return NAY_OK;
 }
 
-static nay_status nori_put_index_entry(nay_sst_foreign_writer *w, size_t size) {
+static nay_status nori_put_index_entry(nay_foreign_writer *w, size_t size) {
   uint8_t len[NAY_VARINT64_MAX];
   const nay_allocator *a = &w->allocator;
   size_t n = (size_t)(nay__varint_store(len, w->first.len) - len);
@@ -80,7 +80,7 @@ static nay_status nori_put_index_entry(nay_sst_foreign_writer *w, size_t size) {
 }
 
 /* Appends restart points, their count and the quotient filter to the entries of the block. */
-static nay_status nori_close_entries(nay_sst_foreign_writer *w) {
+static nay_status nori_close_entries(nay_foreign_writer *w) {
   const nay_allocator *a = &w->allocator;
   NAY_TRY(nay__buffer_append(&w->block, w->marks.at, w->marks.len, a));
   NAY_TRY(nay_sst__foreign_append_le(&w->block, w->marks.len / 4, 4, a));
@@ -93,7 +93,7 @@ static nay_status nori_close_entries(nay_sst_foreign_writer *w) {
   return NAY_OK;
 }
 
-static nay_status nori_close_block(nay_sst_foreign_writer *w) {
+static nay_status nori_close_block(nay_foreign_writer *w) {
   if (w->nentries == 0) return NAY_OK;
   NAY_TRY(nori_close_entries(w));
   const nay_buffer *stored = &w->block;
@@ -112,7 +112,7 @@ static nay_status nori_close_block(nay_sst_foreign_writer *w) {
   return NAY_OK;
 }
 
-static nay_status nori_append_entry(nay_sst_foreign_writer *w, const nay_foreign_entry_in *e,
+static nay_status nori_append_entry(nay_foreign_writer *w, const nay_foreign_entry_in *e,
                                     size_t shared) {
   uint8_t head[5 * NAY_VARINT64_MAX], *p = head;
   const nay_allocator *a = &w->allocator;
@@ -126,7 +126,7 @@ static nay_status nori_append_entry(nay_sst_foreign_writer *w, const nay_foreign
   return nay__buffer_append(&w->block, e->value, e->value_len, a);
 }
 
-static nay_status nori_add(nay_sst_foreign_writer *w, const nay_foreign_entry_in *e) {
+static nay_status nori_add(nay_foreign_writer *w, const nay_foreign_entry_in *e) {
   const nay_allocator *a = &w->allocator;
   if (w->nentries != 0 && !nori_filter_has_room(w, e)) NAY_TRY(nori_close_block(w));
   bool restart = w->nentries % w->options.restart_interval == 0;
@@ -149,7 +149,7 @@ static nay_status nori_add(nay_sst_foreign_writer *w, const nay_foreign_entry_in
 
 /* ---- finishing ---- */
 
-static nay_status nori_put_footer(nay_sst_foreign_writer *w, nay_handle index, nay_handle bloom) {
+static nay_status nori_put_footer(nay_foreign_writer *w, nay_handle index, nay_handle bloom) {
   uint8_t footer[NORI_FOOTER] = {0};
   const nay_sst_codec *codec = w->options.codec;
   nay__store64le(footer, index.offset);
@@ -166,7 +166,7 @@ static nay_status nori_put_footer(nay_sst_foreign_writer *w, nay_handle index, n
   return nay_sst__foreign_put(w, footer, sizeof footer);
 }
 
-static nay_status nori_finish(nay_sst_foreign_writer *w) {
+static nay_status nori_finish(nay_foreign_writer *w) {
   nay_handle bloom = {0, 0};
   NAY_TRY(nori_close_block(w));
   NAY_TRY(nay_sst__foreign_append_le(&w->index, w->nblocks, 4, &w->allocator));

@@ -5,7 +5,7 @@
  *   nay_sst_write_options how = {sizeof how, .filter = NAY_SST_FULL_FILTER};
  *   nay_sst_writer *w;
  *   if (nay_sst_writer_new("a.ldb", &how, NULL, NULL, &w) != NAY_OK) return 1;
- *   nay_sst_writer_add(w, "foo", 3, "bar", 3);
+ *   nay_sst_writer_add(w, "foo", 3, "bar", 3, NULL);
  *   nay_sst_writer_finish(w, NULL);
  *   nay_sst_writer_free(w);
  *
@@ -77,16 +77,19 @@ typedef struct nay_sst_entry {
   const void *key; /* the user's, inside the internal one */
   size_t len;
   uint64_t sequence;
-  bool deleted; /* type 0, of a deletion; else 1, */
-  bool merge;   /* or 2, of a merge operand: nay_sst_merge.h. LevelDB has no such type */
+  bool deleted;  /* type 0, of a deletion; else 1, */
+  bool merge;    /* or 2, of a merge operand: nay_sst_merge.h. LevelDB has no such type */
+  uint64_t term; /* nori's, beside the index that `sequence` then is; else 0 */
 } nay_sst_entry;
 
 /* nay_sst_key_split: NAY_EINVAL when it has fewer than 8 bytes or a type above 2. */
 NAY_API nay_status nay_sst_key_split(const void *key, size_t len, nay_sst_entry *version);
 
-/* nay_sst_key_join: the other way round: writes version->len + 8 bytes. NAY_EINVAL: the sequence is
- * above NAY_SST_MAX_SEQUENCE. */
-NAY_API nay_status nay_sst_key_join(const nay_sst_entry *version, void *key);
+/* nay_sst_key_join: the internal key of an entry: entry->len + 8 bytes at dst. NAY_EINVAL: the
+ * sequence is above NAY_SST_MAX_SEQUENCE. NAY_EBUFFER: cap is less; *written (may be NULL) is set.
+ */
+NAY_API nay_status nay_sst_key_join(const nay_sst_entry *entry, void *dst, size_t cap,
+                                    size_t *written);
 
 /* ---- comparators ----------------------------------------------------------------------------- */
 
@@ -110,35 +113,30 @@ struct nay_sst_comparator {
   size_t size;                        /* sizeof the struct: see ABI in nay.h */
   char name[NAY_SST_COMPARATOR_NAME]; /* ends in 0; that of the bytewise order is refused */
   /* below 0, 0 or above 0: a comes before b, is the same, comes after it */
-  int (*compare)(const nay_sst_comparator *self, const void *a, size_t a_len, const void *b,
-                 size_t b_len);
+  int (*compare)(void *ctx, const void *a, size_t a_len, const void *b, size_t b_len);
   /* shortens key in place so that key <= result < next, and returns its length: for the index. next
      NULL: key <= result. NULL: the index has whole keys, as with LevelDB's C interface */
-  size_t (*separator)(const nay_sst_comparator *self, void *key, size_t len, const void *next,
-                      size_t next_len);
+  size_t (*separator)(void *ctx, void *key, size_t len, const void *next, size_t next_len);
   bool equal_may_differ;    /* as case-insensitive keys do */
   bool prefixes_contiguous; /* all keys between two of one prefix have it too, whatever the
                                extractor: ranges may then probe prefix filters */
-  uint64_t number;          /* of the library's own */
-  void *state;              /* yours */
+  void *ctx;                /* the first argument of the calls */
 };
 
 /* nay_sst_compare: two user keys, as compare; comparator NULL: bytewise. */
 NAY_API int nay_sst_compare(const nay_sst_comparator *comparator, const void *a, size_t a_len,
                             const void *b, size_t b_len);
 
-/* nay_sst_comparator_reverse: bytewise, descending; RocksDB's of that name. */
-NAY_API nay_status nay_sst_comparator_reverse(nay_sst_comparator *comparator);
-
-/* nay_sst_comparator_decimal: numbers in decimal digits by their value, of equal ones the shorter
- * first; then all other keys, bytewise. */
-NAY_API nay_status nay_sst_comparator_decimal(nay_sst_comparator *comparator);
-
-/* nay_sst_comparator_prefix: the first len bytes ascending, what follows them descending: the
- * newest first for keys that end in a time. NAY_EINVAL: 0 or above 65535. */
-NAY_API nay_status nay_sst_comparator_prefix(size_t len, nay_sst_comparator *comparator);
-
-/* nay_sst_comparator_find: the library's own of this name. NAY_EINVAL: there is none. */
+/*
+ * nay_sst_comparator_find: one of the library's own, by its name. NAY_EINVAL: there is none.
+ *
+ *   "rocksdb.ReverseBytewiseComparator"   bytewise, descending
+ *   "nay.decimal"                         numbers in decimal digits by their value, of equal ones
+ *                                         the shorter first; then all other keys, bytewise
+ *   "nay.prefix.<n>"                      the first n bytes (1 to 65,535) ascending, what follows
+ *                                         them descending: the newest first for keys that end in a
+ *                                         time
+ */
 NAY_API nay_status nay_sst_comparator_find(const char *name, nay_sst_comparator *comparator);
 
 /* ---- codecs ---------------------------------------------------------------------------------- */
@@ -154,14 +152,12 @@ struct nay_sst_codec {
   size_t size; /* sizeof the struct: see ABI in nay.h */
   uint8_t id;  /* in the file: 1 snappy, 2 zstd (LevelDB) */
   /* how many bytes compress may write for len bytes of input */
-  size_t (*bound)(const nay_sst_codec *self, size_t len);
-  bool (*compress)(const nay_sst_codec *self, const void *src, size_t len, void *dst,
-                   size_t *dst_len);
-  bool (*uncompressed_size)(const nay_sst_codec *self, const void *src, size_t len, size_t *size);
+  size_t (*bound)(void *ctx, size_t len);
+  bool (*compress)(void *ctx, const void *src, size_t len, void *dst, size_t *dst_len);
+  bool (*uncompressed_size)(void *ctx, const void *src, size_t len, size_t *size);
   /* writes exactly the size that uncompressed_size said */
-  bool (*uncompress)(const nay_sst_codec *self, const void *src, size_t len, void *dst,
-                     size_t size);
-  void *state; /* yours */
+  bool (*uncompress)(void *ctx, const void *src, size_t len, void *dst, size_t size);
+  void *ctx; /* the first argument of the calls */
 };
 
 /* ---- prefixes -------------------------------------------------------------------------------- */
@@ -176,9 +172,8 @@ typedef struct nay_sst_prefix nay_sst_prefix;
 struct nay_sst_prefix {
   size_t size;   /* sizeof the struct: see ABI in nay.h */
   char name[56]; /* ends in 0 */
-  bool (*extract)(const nay_sst_prefix *self, const void *key, size_t len, size_t *prefix_len);
-  uint64_t number; /* of the library's own */
-  void *state;     /* yours */
+  bool (*extract)(void *ctx, const void *key, size_t len, size_t *prefix_len);
+  void *ctx; /* the first argument of extract */
 };
 
 /* nay_sst_prefix_fixed: the first len bytes; shorter keys have none. NAY_EINVAL: 0 or above 65535.
@@ -207,10 +202,9 @@ struct nay_sst_file {
   uint64_t length; /* bytes */
   /* all len bytes from offset `at` on, which lie within length, or an error. From many threads at
      once */
-  nay_status (*read_at)(const nay_sst_file *self, uint64_t at, void *dst, size_t len,
-                        nay_diag *diag);
-  void (*close)(const nay_sst_file *self); /* may be NULL */
-  void *state;                             /* yours */
+  nay_status (*read_at)(void *ctx, uint64_t at, void *dst, size_t len, nay_diag *diag);
+  void (*close)(void *ctx); /* may be NULL */
+  void *ctx;                /* the first argument of the calls */
 };
 
 /*
@@ -220,13 +214,12 @@ struct nay_sst_file {
 typedef struct nay_sst_target nay_sst_target;
 struct nay_sst_target {
   size_t size; /* sizeof the struct: see ABI in nay.h */
-  nay_status (*write)(const nay_sst_target *self, const void *bytes, size_t len, nay_diag *diag);
-  nay_status (*sync)(const nay_sst_target *self,
-                     nay_diag *diag); /* all is written: make it durable;
-                                       NULL, or no_sync: not called */
-  nay_status (*finish)(const nay_sst_target *self, nay_diag *diag); /* publish it; may be NULL */
-  void (*abort)(const nay_sst_target *self); /* as if there had been no table; may be NULL */
-  void *state;                               /* yours */
+  nay_status (*write)(void *ctx, const void *bytes, size_t len, nay_diag *diag);
+  nay_status (*sync)(void *ctx, nay_diag *diag);   /* all is written: make it durable;
+                                                    NULL, or no_sync: not called */
+  nay_status (*finish)(void *ctx, nay_diag *diag); /* publish it; may be NULL */
+  void (*abort)(void *ctx);                        /* as if there had been no table; may be NULL */
+  void *ctx;                                       /* the first argument of the calls */
 };
 
 /* nay_sst_target_descriptor: writes to an open descriptor from where it stands, and syncs it. It
@@ -281,6 +274,8 @@ typedef struct nay_sst_write_options {
                       NULL: text; of a compaction: what the tables state. One that states none, as
                       those of LevelDB, then counts as text: give key if it is not. LevelDB ignores
                       it */
+  const char *layout; /* of another engine: nay_sst_layout_at, and below. NULL: LevelDB's */
+  bool quotient;      /* of nori alone: a quotient filter in each block (version 2) */
 } nay_sst_write_options;
 
 typedef struct nay_sst_writer nay_sst_writer;
@@ -310,17 +305,11 @@ NAY_API nay_status nay_sst_writer_new_target(const nay_sst_target *sink,
  * finished. NAY_EFULL: a filter of a fixed size cannot have so many keys.
  */
 NAY_API nay_status nay_sst_writer_add(nay_sst_writer *writer, const void *key, size_t len,
-                                      const void *value, size_t value_len);
+                                      const void *value, size_t value_len, nay_diag *diag);
 
 /* nay_sst_writer_add_entry: the same for an internal key in parts. */
-NAY_API nay_status nay_sst_writer_add_entry(nay_sst_writer *writer, const nay_sst_entry *version,
-                                            const void *value, size_t value_len);
-
-/* nay_sst_writer_bytes: how long the file is so far, without the block that is being filled. */
-NAY_API uint64_t nay_sst_writer_bytes(const nay_sst_writer *writer);
-
-/* nay_sst_writer_count: how many keys were added. */
-NAY_API uint64_t nay_sst_writer_count(const nay_sst_writer *writer);
+NAY_API nay_status nay_sst_writer_add_entry(nay_sst_writer *writer, const nay_sst_entry *entry,
+                                            const void *value, size_t value_len, nay_diag *diag);
 
 /*
  * nay_sst_writer_finish: writes filters and index, syncs, and puts the table at its path: after a
@@ -357,9 +346,11 @@ typedef struct nay_sst_read_options {
   const nay_sst_comparator *comparator; /* the order of user keys; NULL: bytewise */
   char *stored_comparator; /* NULL, or NAY_SST_COMPARATOR_NAME bytes that open sets to the name that
                               the table stores, also when it is another: "" if it stores none */
-  size_t readahead; /* an iterator that walks forward reads up to so many bytes at a time, and
-                       has memory for them; of a mapped file the system is advised. 0: a block
-                       at a time */
+  size_t readahead;   /* an iterator that walks forward reads up to so many bytes at a time, and
+                         has memory for them; of a mapped file the system is advised. 0: a block
+                         at a time */
+  const char *layout; /* of another engine: nay_sst_layout_at; `keys` is then not used. NULL:
+                         LevelDB's, or one that the file names. NAY_EINVAL: unknown */
 } nay_sst_read_options;
 
 typedef struct nay_sst nay_sst;
@@ -431,36 +422,43 @@ NAY_API nay_status nay_sst_get(const nay_sst *sst, const void *key, size_t len, 
  */
 NAY_API bool nay_sst_may_contain(const nay_sst *sst, const void *key, size_t len);
 
-/* nay_sst_info: what a table is. Texts and keys are views, valid while the table is open. */
-typedef struct nay_sst_info {
-  size_t size;                  /* sizeof the struct: see ABI in nay.h */
-  nay_sst_keys keys;            /* plain or internal */
-  bool keys_guessed;            /* neither the caller nor the file said so */
-  uint64_t nbytes;              /* of the file */
-  uint64_t nblocks;             /* data blocks */
-  uint8_t codec;                /* of the first block; 0: none */
-  nay_sst_filter_layout filter; /* that the file has */
-  bool filter_used;             /* and that is understood and whole */
-  uint64_t filter_bytes;        /* of all its parts */
-  uint64_t npartitions;
-  const char *policy; /* the filter's policy; NULL when there is no filter */
-  const char *prefix; /* the extractor of its prefix filter; NULL when there is none */
-  bool prefix_used;
-  uint64_t prefix_bytes;
-  const void *smallest; /* first key, NULL when the table is empty or its block cannot be read */
+/*
+ * nay_sst_properties: what the writer counted, if its options had `properties`. Keys are user keys,
+ * valid while the table is open; NULL when there are no entries. The block has a checksum, but the
+ * entries are not counted again: nay sst info --verify does.
+ */
+typedef struct nay_sst_properties {
+  size_t size; /* sizeof the struct: see ABI in nay.h */
+  uint64_t nentries;
+  uint64_t ndeletions;  /* of them, in a table of internal keys */
+  uint64_t nmerges;     /* of them, merge operands */
+  uint64_t key_bytes;   /* of all keys, uncompressed; of internal keys with their trailers */
+  uint64_t value_bytes; /* of all values, uncompressed */
+  uint64_t smallest_sequence, largest_sequence; /* of internal keys; else 0 */
+  const void *smallest;                         /* the first key */
   size_t smallest_len;
-  const void *largest; /* last key of the index: no key is above it */
+  const void *largest; /* the last key itself; nay_sst_info.upper_bound may be above it */
   size_t largest_len;
-  const char *comparator; /* the name of that which orders the keys here */
-  bool comparator_stored; /* and the file names it */
-  const char *key; /* the key description (nay_key.h); NULL: an engine wrote it that states none */
-} nay_sst_info;
+} nay_sst_properties;
 
-/* nay_sst_stats: reads nothing from the file. NAY_EINVAL: info->size. */
-NAY_API nay_status nay_sst_stats(const nay_sst *sst, nay_sst_info *info);
-
-/* nay_sst_filter_of: the native full filter; NULL: there is none, or it is in the cache. */
-NAY_API const nay_filter *nay_sst_filter_of(const nay_sst *sst);
+/* nay_sst_foreign_info: what a table of nori or mini-lsm says of itself. */
+typedef struct nay_sst_foreign_info {
+  size_t size;
+  const char *layout;      /* "nori-sst", "mini-lsm-sst-week2", ... */
+  uint32_t footer_version; /* nori: 0, 1 or 2 */
+  const char *versions;    /* of entries: "none", "sequence", "term and index", "timestamp" */
+  bool versions_tried;     /* the file does not say: they were told by parsing all blocks */
+  const char *codec;       /* "none", "lz4", "zstd" */
+  bool codec_ignored;      /* nori's first writer: the footer names it, the blocks are not
+                              compressed */
+  bool has_checksums;      /* of blocks, metadata and filter */
+  bool has_nentries;
+  uint64_t nentries;     /* that the footer states, deletions included */
+  uint64_t block_bytes;  /* the writer's target; 0: not stored */
+  uint64_t max_version;  /* mini-lsm with timestamps; else 0 */
+  const char *filter;    /* its layout, as nay_format_find takes it; NULL: none */
+  bool filter_in_blocks; /* one in each data block: it saves no block read */
+} nay_sst_foreign_info;
 
 /*
  * nay_sst_counters: what happened so far; may be read at any time, from any thread. Of the checks,
@@ -483,45 +481,41 @@ typedef struct nay_sst_counters {
   uint64_t cache_hits;  /* of them, found in the cache */
   uint64_t operands;    /* merge operands that gets of a lookup have met */
   uint64_t index_loads; /* indexes of the cache, read */
+  uint64_t reserved[4]; /* 0 */
 } nay_sst_counters;
 
-/* nay_sst_count: each counter as it is at this moment. NAY_EINVAL: counters->size. */
-NAY_API nay_status nay_sst_count(const nay_sst *sst, nay_sst_counters *counters);
-
-/* ---- what a table states ----------------------------------------------------------------------
- */
-
-/*
- * nay_sst_properties: what the writer counted, if its options had `properties`. Keys are user keys,
- * valid while the table is open; NULL when there are no entries. The block has a checksum, but the
- * entries are not counted again: nay sst info --verify does.
- */
-typedef struct nay_sst_properties {
-  size_t size; /* sizeof the struct: see ABI in nay.h */
-  uint64_t nentries;
-  uint64_t ndeletions;  /* of them, in a table of internal keys */
-  uint64_t nmerges;     /* of them, merge operands */
-  uint64_t key_bytes;   /* of all keys, uncompressed; of internal keys with their trailers */
-  uint64_t value_bytes; /* of all values, uncompressed */
-  uint64_t smallest_sequence, largest_sequence; /* of internal keys; else 0 */
-  const void *smallest;                         /* the first key */
+/* nay_sst_info: what a table is. Texts and keys are views, valid while the table is open. */
+typedef struct nay_sst_info {
+  size_t size;                  /* sizeof the struct: see ABI in nay.h */
+  nay_sst_keys keys;            /* plain or internal */
+  bool keys_guessed;            /* neither the caller nor the file said so */
+  uint64_t nbytes;              /* of the file */
+  uint64_t nblocks;             /* data blocks */
+  uint8_t codec;                /* of the first block; 0: none */
+  nay_sst_filter_layout filter; /* that the file has */
+  bool filter_used;             /* and that is understood and whole */
+  uint64_t filter_bytes;        /* of all its parts */
+  uint64_t npartitions;
+  const char *policy; /* the filter's policy; NULL when there is no filter */
+  const char *prefix; /* the extractor of its prefix filter; NULL when there is none */
+  bool prefix_used;
+  uint64_t prefix_bytes;
+  const void *smallest; /* first key, NULL when the table is empty or its block cannot be read */
   size_t smallest_len;
-  const void *largest; /* the last key itself: that of nay_sst_info may be above it */
-  size_t largest_len;
-} nay_sst_properties;
+  const void *upper_bound; /* last key of the index: no key of the table is above it */
+  size_t upper_bound_len;
+  const char *comparator; /* the name of that which orders the keys here */
+  bool comparator_stored; /* and the file names it */
+  const char *key; /* the key description (nay_key.h); NULL: an engine wrote it that states none */
+  const nay_filter *native;             /* the full filter, if it is nay's own and not in a cache */
+  const nay_sst_properties *properties; /* NULL: the table does not state them */
+  const nay_sst_foreign_info *foreign;  /* NULL: the table is in LevelDB's layout */
+  nay_sst_counters counters;            /* of this table, each as it is at this moment */
+} nay_sst_info;
 
-/* nay_sst_stated: reads nothing from the file. NAY_ENOENT: the table does not state them.
- * NAY_EINVAL: properties->size. */
-NAY_API nay_status nay_sst_stated(const nay_sst *sst, nay_sst_properties *properties);
-
-/*
- * nay_sst_approximate_offset: where in the file the data block begins that has the key or would
- * have it; behind the data if all keys are below. By the index alone: no block is read. The
- * difference of two offsets is about the size of the range between them, compressed. NAY_ECORRUPT,
- * NAY_ENOTSUP: as a get of the key.
- */
-NAY_API nay_status nay_sst_approximate_offset(const nay_sst *sst, const void *key, size_t len,
-                                              nay_diag *diag, uint64_t *offset);
+/* nay_sst_stats: what a table is, states and did. Reads nothing from the file. NAY_EINVAL:
+ * info->size. */
+NAY_API nay_status nay_sst_stats(const nay_sst *sst, nay_sst_info *info);
 
 /* ---- other engines' tables ----------------------------------------------------------------------
  */
@@ -533,6 +527,16 @@ NAY_API nay_status nay_sst_approximate_offset(const nay_sst *sst, const void *ke
  * else 0). nori's tables have a magic number, and nay_sst_open takes them as they are; mini-lsm's
  * have none and are read when they are named.
  *
+ * WRITING. With `layout` a writer makes a table whose bytes are the engine's own for the same
+ * entries; "mini-lsm-sst" is that of week 2. Options: block_bytes and no_sync; of nori also
+ * restart_interval, codec, quotient, and of params bits_per_key, a whole number, and nkeys, for
+ * which its Bloom filter is planned; mini-lsm always has 10 bits per key. Any other option is
+ * NAY_EINVAL. Entries: keys ascend; in mini-lsm's week 3 a key may come again with a lower sequence
+ * number, its timestamp. NAY_EINVAL, and nothing has changed: out of order; a sequence number or a
+ * term where the layout has none; an empty key, an empty value that is no deletion, or more than
+ * 65,535 bytes in mini-lsm; a deletion with a value. mini-lsm has no table without entries: finish
+ * is NAY_EINVAL.
+ *
  * CODECS. nori compresses with raw LZ4 blocks and zstd frames, neither with its size: give a
  * nay_sst_codec of id 4 for the first and 2 for the second, whose uncompressed_size finds the size.
  *
@@ -540,48 +544,13 @@ NAY_API nay_status nay_sst_approximate_offset(const nay_sst *sst, const void *ke
  * damage that still parses gives wrong answers. nay_sst_caveat says so.
  */
 
-/* nay_sst_layout_at: the i-th layout that nay_sst_open_as takes, NULL past the last. */
+/* nay_sst_layout_at: the i-th name that `layout` of nay_sst_read_options takes, NULL past the last:
+ * "nori-sst"; "mini-lsm-sst", which tries all its forms; "mini-lsm-sst-day4", "-week1", "-week2"
+ * (the finished course), "-week3" (timestamps). */
 NAY_API const char *nay_sst_layout_at(size_t i);
 
 /* nay_sst_layout_about: one line that says whose tables these are; NULL for an unknown name. */
 NAY_API const char *nay_sst_layout_about(const char *name);
-
-/*
- * nay_sst_open_as: a table in the layout of this name: "nori-sst"; "mini-lsm-sst", which tries all
- * its forms; "mini-lsm-sst-day4", "-week1", "-week2" (the finished course), "-week3" (timestamps).
- * NAY_EINVAL: no such name. NAY_EFORMAT, NAY_ECORRUPT, NAY_EVERSION, NAY_ENOTSUP (a codec is
- * missing): diag says where. options.keys is not used.
- */
-NAY_API nay_status nay_sst_open_as(const char *path, const char *name,
-                                   const nay_sst_read_options *options,
-                                   const nay_allocator *allocator, nay_diag *diag, nay_sst **sst);
-
-/* nay_sst_view_as: the same over bytes that stay where they are until nay_sst_free. */
-NAY_API nay_status nay_sst_view_as(const void *bytes, size_t len, const char *name,
-                                   const nay_sst_read_options *options,
-                                   const nay_allocator *allocator, nay_diag *diag, nay_sst **sst);
-
-/* nay_sst_foreign_info: what a foreign table says of itself. Set size before the call. */
-typedef struct nay_sst_foreign_info {
-  size_t size;
-  const char *layout;      /* "nori-sst", "mini-lsm-sst-week2", ... */
-  uint32_t footer_version; /* nori: 0, 1 or 2 */
-  const char *versions;    /* of entries: "none", "sequence", "term and index", "timestamp" */
-  bool versions_tried;     /* the file does not say: they were told by parsing all blocks */
-  const char *codec;       /* "none", "lz4", "zstd" */
-  bool codec_ignored;      /* nori's first writer: the footer names it, the blocks are not
-                              compressed */
-  bool has_checksums;      /* of blocks, metadata and filter */
-  bool has_nentries;
-  uint64_t nentries;     /* that the footer states, deletions included */
-  uint64_t block_bytes;  /* the writer's target; 0: not stored */
-  uint64_t max_version;  /* mini-lsm with timestamps; else 0 */
-  const char *filter;    /* its layout, as nay_format_find takes it; NULL: none */
-  bool filter_in_blocks; /* one in each data block: it saves no block read */
-} nay_sst_foreign_info;
-
-/* nay_sst_foreign_describe: NAY_ENOENT: the table is LevelDB's. NAY_EINVAL: size. */
-NAY_API nay_status nay_sst_foreign_describe(const nay_sst *sst, nay_sst_foreign_info *info);
 
 /*
  * nay_sst_caveat: the i-th thing that a user of this table must know about its answers, or
@@ -590,64 +559,12 @@ NAY_API nay_status nay_sst_foreign_describe(const nay_sst *sst, nay_sst_foreign_
 NAY_API const char *nay_sst_caveat(const nay_sst *sst, size_t i);
 
 /*
- * nay_sst_verify: reads every block, and asks the table's own filters for every key as the
- * engine that wrote them does. *nentries, *ndenied: how many there are, and how many of them that
- * engine denies. NAY_ENOENT: the table is LevelDB's. Errors as nay_sst_iter.
+ * nay_sst_verify: reads every block, and probes the table's own filters for every key; those of
+ * nori and mini-lsm as the engine that wrote them does. Sets *nentries, and *ndenied to how many of
+ * them the filters deny: 0, unless an engine's filter loses keys. Errors as nay_sst_iter.
  */
 NAY_API nay_status nay_sst_verify(const nay_sst *sst, nay_diag *diag, uint64_t *nentries,
                                   uint64_t *ndenied);
-
-/*
- * nay_sst_foreign_options: how a foreign table is made; all zero but size and name is what its
- * engine does by default. The bytes are then the engine's own for the same entries.
- */
-typedef struct nay_sst_foreign_options {
-  size_t size;
-  const char *name;          /* as nay_sst_open_as takes it; "mini-lsm-sst" is that of week 2 */
-  uint32_t block_bytes;      /* 0: 4096 */
-  uint32_t restart_interval; /* nori; 0: 16 */
-  bool quotient;             /* nori: a quotient filter in each block (version 2) */
-  uint32_t bits_per_key;     /* nori's Bloom filter; 0: 10. mini-lsm always has 10 */
-  uint64_t nkeys;            /* nori's Bloom filter is planned for these; 0: those that are added */
-  const nay_sst_codec *codec; /* nori: NULL, or one of id 4 (LZ4) or 2 (zstd) */
-} nay_sst_foreign_options;
-
-typedef struct nay_sst_foreign_writer nay_sst_foreign_writer;
-
-/*
- * nay_sst_foreign_writer_new: a table that will replace the file at path when it is finished.
- * NAY_EINVAL: diag says which option.
- */
-NAY_API nay_status nay_sst_foreign_writer_new(const char *path,
-                                              const nay_sst_foreign_options *options,
-                                              const nay_allocator *allocator, nay_diag *diag,
-                                              nay_sst_foreign_writer **writer);
-
-/* nay_sst_foreign_writer_new_target: the same into a sink, as nay_sst_writer_new_target. */
-NAY_API nay_status nay_sst_foreign_writer_new_target(const nay_sst_target *sink,
-                                                     const nay_sst_foreign_options *options,
-                                                     const nay_allocator *allocator, nay_diag *diag,
-                                                     nay_sst_foreign_writer **writer);
-
-/*
- * nay_sst_foreign_writer_add: entries in order: keys ascend; in mini-lsm's week 3 a key may come
- * again with a lower sequence number, its timestamp. term is nori's, else 0. NAY_EINVAL: out of
- * order; a sequence number where the layout has none; an empty key, an empty value that is no
- * deletion, or more than 65,535 bytes in mini-lsm; a deletion with a value. Nothing has changed
- * then, and diag says why. Any other error is final.
- */
-NAY_API nay_status nay_sst_foreign_writer_add(nay_sst_foreign_writer *writer,
-                                              const nay_sst_entry *version, uint64_t term,
-                                              const void *value, size_t value_len, nay_diag *diag);
-
-/*
- * nay_sst_foreign_writer_finish: writes index, filter and footer, syncs, and puts the table at its
- * path. NAY_EINVAL: mini-lsm has no table without entries. Then the writer can only be freed.
- */
-NAY_API nay_status nay_sst_foreign_writer_finish(nay_sst_foreign_writer *writer, nay_diag *diag);
-
-/* nay_sst_foreign_writer_free: without a finish before it, it is as if there had been no writer. */
-NAY_API void nay_sst_foreign_writer_free(nay_sst_foreign_writer *writer);
 
 #ifdef __cplusplus
 }

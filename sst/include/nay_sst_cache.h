@@ -3,10 +3,12 @@
  * nay_sst_cache.h - caches that many tables share: of blocks, and of open tables.
  *
  *   nay_sst_cache *cache;
- *   if (nay_sst_cache_new(64u << 20, 8u << 20, NULL, &cache) != NAY_OK) return 1;
+ *   nay_sst_cache_options both = {sizeof both, .data_bytes = 64u << 20, .filter_bytes = 8u << 20};
+ *   if (nay_sst_cache_new(&both, NULL, NULL, &cache) != NAY_OK) return 1;
  *   nay_sst_read_options how = {sizeof how, .cache = cache};
  *
- *   nay_sst_cache_new_shared(64u << 20, 16u << 20, NULL, &cache);    // or one budget for all
+ *   nay_sst_cache_options one = {sizeof one, 64u << 20, 16u << 20, .shared = true}; // one budget
+ *   nay_sst_cache_new(&one, NULL, NULL, &cache);
  *   nay_sst_read_options all = {sizeof all, .cache = cache, .flags = NAY_SST_BUDGETED};
  *   nay_sst_read_options level0 = {sizeof level0, .cache = cache,
  *                                  .flags = NAY_SST_BUDGETED | NAY_SST_PINNED};
@@ -32,18 +34,21 @@
 extern "C" {
 #endif
 
+/* nay_sst_cache_options: the budgets. */
+typedef struct nay_sst_cache_options {
+  size_t size;         /* sizeof the struct: see ABI in nay.h */
+  size_t data_bytes;   /* of data blocks; shared: of both kinds together */
+  size_t filter_bytes; /* of filters; shared: at most so much of data_bytes */
+  bool shared;         /* one budget for both kinds */
+} nay_sst_cache_options;
+
 /*
  * nay_sst_cache_new: an LRU cache of blocks that had to be read or uncompressed, and of filter
  * partitions. Each of the two kinds has its own budget of bytes and cannot evict the other. Many
  * tables may share one. Uncompressed blocks of a mapped file are used in place and not cached.
- */
-NAY_API nay_status nay_sst_cache_new(size_t data_bytes, size_t filter_bytes,
-                                     const nay_allocator *allocator, nay_sst_cache **cache);
-
-/*
- * nay_sst_cache_new_shared: one budget for both kinds. Filters have priority: they may take up to
- * filter_bytes of it and evict data for that; data has what they leave. NAY_EINVAL: bytes is 0 or
- * below filter_bytes.
+ *
+ * SHARED. Filters have priority: they may take up to filter_bytes of the budget and evict data for
+ * that; data has what they leave. NAY_EINVAL: data_bytes is 0 or below filter_bytes.
  *
  * Tables opened with NAY_SST_BUDGETED have no index and no filters in memory. The cache has them,
  * among the filters: they are read and checked when the table is opened, and again when a call
@@ -60,8 +65,9 @@ NAY_API nay_status nay_sst_cache_new(size_t data_bytes, size_t filter_bytes,
  * Blocks that a mapped file has uncompressed are used in place and need no room. Tables of other
  * engines keep their index and filter, held.
  */
-NAY_API nay_status nay_sst_cache_new_shared(size_t bytes, size_t filter_bytes,
-                                            const nay_allocator *allocator, nay_sst_cache **cache);
+NAY_API nay_status nay_sst_cache_new(const nay_sst_cache_options *options,
+                                     const nay_allocator *allocator, nay_diag *diag,
+                                     nay_sst_cache **cache);
 
 /* nay_sst_cache_free: after all tables that use it. */
 NAY_API void nay_sst_cache_free(nay_sst_cache *cache);

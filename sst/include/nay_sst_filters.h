@@ -37,9 +37,6 @@ typedef enum nay_sst_filters_engine {
   NAY_SST_ENGINE_MINILSM = 4
 } nay_sst_filters_engine;
 
-/* nay_sst_filters_engine_name: "LevelDB", "RocksDB", "nay", "nori", "mini-lsm". */
-NAY_API const char *nay_sst_filters_engine_name(nay_sst_filters_engine engine);
-
 /* nay_sst_filters_options: may be all zero but for the size. What it points to must outlive the
  * table. */
 typedef struct nay_sst_filters_options {
@@ -48,6 +45,8 @@ typedef struct nay_sst_filters_options {
   size_t ncodecs;
   const nay_policy *const *policies; /* for filters of other policies than those of the formats */
   size_t npolicies;
+  const char *layout; /* of another engine: nay_sst_layout_at. NULL: what the bytes say; mini-lsm's
+                         tables have no magic number and must be named. NAY_EINVAL: unknown */
 } nay_sst_filters_options;
 
 /* nay_sst_filters_recognise: whether the bytes end as a table of LevelDB, RocksDB or nori does.
@@ -91,6 +90,7 @@ typedef struct nay_sst_filters_info {
   uint64_t ndamaged; /* whose checksum is wrong, or that are not the ones that the table names */
   uint64_t nbytes;   /* of all filters */
   const char *key;   /* the key description (nay_key.h); NULL: the engine states none */
+  const char *engine_text; /* "LevelDB", "RocksDB", "nay", "nori", "mini-lsm" */
 } nay_sst_filters_info;
 
 /* nay_sst_filters_stats: goes through every filter; the texts live as long as the table.
@@ -125,16 +125,6 @@ NAY_API nay_status nay_sst_filters_at(const nay_sst_filters *table, uint64_t i,
 NAY_API bool nay_sst_filters_may_contain(const nay_sst_filters *table, const void *key, size_t len);
 
 /* ---- tables of nori and mini-lsm ---- */
-
-/*
- * nay_sst_filters_open_as: a table in a layout of nay_sst.h, by its name; nori's are
- * recognised without. nori's filters inside blocks appear as partitions; they are read with the
- * blocks, so they save no read. A filter that denies keys of its own table answers maybe.
- */
-NAY_API nay_status nay_sst_filters_open_as(const void *bytes, size_t len, const char *name,
-                                           const nay_sst_filters_options *options,
-                                           const nay_allocator *allocator, nay_diag *diag,
-                                           nay_sst_filters **table);
 
 /* nay_sst_filters_caveat: as nay_sst_caveat, for the filters of the table. */
 NAY_API const char *nay_sst_filters_caveat(const nay_sst_filters *table, size_t i);

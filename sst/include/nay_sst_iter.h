@@ -49,7 +49,7 @@ extern "C" {
  */
 typedef struct nay_sst_iter nay_sst_iter;
 
-NAY_API nay_status nay_sst_iter_new(const nay_sst *sst, nay_sst_iter **iter);
+NAY_API nay_status nay_sst_iter_new(const nay_sst *sst, nay_diag *diag, nay_sst_iter **iter);
 NAY_API void nay_sst_iter_free(nay_sst_iter *iter);
 NAY_API nay_status nay_sst_iter_first(nay_sst_iter *iter);
 NAY_API nay_status nay_sst_iter_last(nay_sst_iter *iter);
@@ -75,8 +75,6 @@ NAY_API nay_status nay_sst_iter_seek_range(nay_sst_iter *iter, const void *from,
  * such keys need not be a range. */
 NAY_API nay_status nay_sst_iter_seek_prefix(nay_sst_iter *iter, const void *prefix, size_t len);
 
-/* nay_sst_iter_valid: whether it is at an entry; key and value are NULL when it is not. */
-NAY_API bool nay_sst_iter_valid(const nay_sst_iter *iter);
 NAY_API const void *nay_sst_iter_key(const nay_sst_iter *iter, size_t *len);
 NAY_API const void *nay_sst_iter_value(const nay_sst_iter *iter, size_t *len);
 
@@ -90,8 +88,9 @@ NAY_API nay_status nay_sst_iter_pin(nay_sst_iter *iter, nay_sst_value *value);
 /* nay_sst_iter_diag: of the last error. */
 NAY_API const nay_diag *nay_sst_iter_diag(const nay_sst_iter *iter);
 
-/* nay_sst_iter_term: nori's term of the entry that the iterator is at; else 0. */
-NAY_API uint64_t nay_sst_iter_term(const nay_sst_iter *iter);
+/* nay_sst_iter_entry: user key, sequence number (0 in tables of plain keys), type and term of the
+ * present entry. NAY_EINVAL: at no entry. NAY_ENOTSUP: of a type that only RocksDB has. */
+NAY_API nay_status nay_sst_iter_entry(const nay_sst_iter *iter, nay_sst_entry *entry);
 
 /* ---- many tables ------------------------------------------------------------------------------
  */
@@ -108,16 +107,16 @@ NAY_API uint64_t nay_sst_iter_term(const nay_sst_iter *iter);
  */
 typedef struct nay_sst_source {
   size_t size; /* sizeof the struct, the same in a whole array: see ABI in nay.h */
-  void *state; /* yours, the first argument of each call */
-  nay_status (*first)(void *state);
-  nay_status (*last)(void *state);
-  nay_status (*seek)(void *state, const void *key, size_t len);
-  nay_status (*seek_for_prev)(void *state, const void *key, size_t len);
-  nay_status (*next)(void *state);
-  nay_status (*prev)(void *state);
-  const void *(*key)(void *state, size_t *len);
-  const void *(*value)(void *state, size_t *len);
-  void (*free)(void *state); /* when the iterator is freed; may be NULL */
+  void *ctx;   /* the first argument of each call */
+  nay_status (*first)(void *ctx);
+  nay_status (*last)(void *ctx);
+  nay_status (*seek)(void *ctx, const void *key, size_t len);
+  nay_status (*seek_for_prev)(void *ctx, const void *key, size_t len);
+  nay_status (*next)(void *ctx);
+  nay_status (*prev)(void *ctx);
+  const void *(*key)(void *ctx, size_t *len);
+  const void *(*value)(void *ctx, size_t *len);
+  void (*free)(void *ctx); /* when the iterator is freed; may be NULL */
   bool stable;
 } nay_sst_source;
 
@@ -172,9 +171,6 @@ NAY_API nay_status nay_sst_scan_seek(nay_sst_scan *merge, const void *key, size_
 /* nay_sst_scan_seek_for_prev: the last entry at or below a user key; of all versions, the oldest.
  */
 NAY_API nay_status nay_sst_scan_seek_for_prev(nay_sst_scan *merge, const void *key, size_t len);
-
-/* nay_sst_scan_valid: whether it is at an entry; key and value are NULL when it is not. */
-NAY_API bool nay_sst_scan_valid(const nay_sst_scan *merge);
 
 /* nay_sst_scan_key: the user key. */
 NAY_API const void *nay_sst_scan_key(const nay_sst_scan *merge, size_t *len);

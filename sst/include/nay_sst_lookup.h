@@ -131,31 +131,6 @@ NAY_API nay_status nay_sst_lookup_get_many(const nay_sst_lookup *lookup, const v
                                            nay_diag *diag, nay_sst_value *values,
                                            nay_status *statuses, size_t *tables);
 
-/*
- * nay_sst_lookup_newer: what a memtable has of a key if its newest version there is a merge
- * operand: operands[i] of lens[i] bytes, the newest first, and the version below them if there is
- * one.
- */
-typedef struct nay_sst_lookup_newer {
-  size_t size; /* sizeof the struct: see ABI in nay.h */
-  const void *const *operands;
-  const size_t *lens;
-  size_t n;         /* at least 1 */
-  const void *base; /* the value below them; NULL: a deletion, or nothing */
-  size_t base_len;
-  bool ended; /* there is a value or a deletion below them: no table is searched */
-} nay_sst_lookup_newer;
-
-/*
- * nay_sst_lookup_get_below: nay_sst_lookup_get below a memtable: combines its operands, all of
- * them newer than the tables, with what the tables have. value->sequence is 0: the newest operand
- * is the caller's. NAY_ENOTSUP: the lookup has no merge operator.
- */
-NAY_API nay_status nay_sst_lookup_get_below(const nay_sst_lookup *lookup, const void *key,
-                                            size_t len, uint64_t sequence,
-                                            const nay_sst_lookup_newer *newer, nay_diag *diag,
-                                            nay_sst_value *value, size_t *table);
-
 /* ---- trace ----------------------------------------------------------------------------------- */
 
 /* nay_sst_lookup_what: the steps of a get in one table. FOUND to FAILED end it. */
@@ -182,6 +157,7 @@ typedef struct nay_sst_lookup_step {
   uint64_t offset, nbytes; /* index, block: where it is in the file, and as long as it is there */
   bool cached;             /* block: it was in the cache */
   nay_status status;       /* of a step that failed */
+  const char *text;        /* the step in a few words for people, such as "filter: nay" */
 } nay_sst_lookup_step;
 
 typedef void (*nay_sst_lookup_visitor)(void *ctx, const nay_sst_lookup_step *step);
@@ -190,9 +166,6 @@ typedef void (*nay_sst_lookup_visitor)(void *ctx, const nay_sst_lookup_step *ste
 NAY_API nay_status nay_sst_lookup_explain(const nay_sst_lookup *lookup, const void *key, size_t len,
                                           uint64_t sequence, nay_sst_lookup_visitor call, void *ctx,
                                           nay_diag *diag, nay_sst_value *value, size_t *table);
-
-/* nay_sst_lookup_step_text: a few words for people, such as "filter: nay". */
-NAY_API const char *nay_sst_lookup_step_text(nay_sst_lookup_what what);
 
 /* ---- counters -------------------------------------------------------------------------------- */
 

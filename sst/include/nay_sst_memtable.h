@@ -7,9 +7,11 @@
  *   nay_sst_source source = {.size = sizeof source};
  *   nay_sst_entry entry = {sizeof entry, "foo", 3, .sequence = 7};
  *   if (nay_sst_memtable_new(NULL, NULL, NULL, &m) != NAY_OK) return 1;
- *   nay_sst_memtable_add(m, &entry, "bar", 3);
+ *   nay_sst_memtable_add(m, &entry, "bar", 3, NULL);
  *   nay_sst_memtable_source(m, &source);                  // for nay_sst_scan_new
- *   if (nay_sst_memtable_bytes(m) >= 4 << 20) nay_sst_memtable_write(m, "1.ldb", NULL, NULL);
+ *   nay_sst_memtable_info is = {.size = sizeof is};
+ *   nay_sst_memtable_stats(m, &is);
+ *   if (is.nbytes >= 4 << 20) nay_sst_memtable_write(m, "1.ldb", NULL, NULL);
  *
  * Entries are versions of keys, as in tables of internal keys (NAY_SST_KEYS_INTERNAL): a key may be
  * in it many times, each with a sequence number of its own. Nothing is removed before the memtable
@@ -45,7 +47,7 @@ NAY_API void nay_sst_memtable_free(nay_sst_memtable *memtable);
  * has changed.
  */
 NAY_API nay_status nay_sst_memtable_add(nay_sst_memtable *memtable, const nay_sst_entry *version,
-                                        const void *value, size_t value_len);
+                                        const void *value, size_t value_len, nay_diag *diag);
 
 /*
  * nay_sst_memtable_get: as nay_sst_get: the newest version that is not above `sequence`.
@@ -69,10 +71,16 @@ NAY_API nay_status nay_sst_memtable_source(const nay_sst_memtable *memtable,
 NAY_API nay_status nay_sst_memtable_write(const nay_sst_memtable *memtable, const char *path,
                                           const nay_sst_write_options *options, nay_diag *diag);
 
-/* nay_sst_memtable_count: entries. nay_sst_memtable_bytes: memory that they take; 0: there is none.
- * Both for the thread that adds. */
-NAY_API uint64_t nay_sst_memtable_count(const nay_sst_memtable *memtable);
-NAY_API uint64_t nay_sst_memtable_bytes(const nay_sst_memtable *memtable);
+/* nay_sst_memtable_info: for the thread that adds. */
+typedef struct nay_sst_memtable_info {
+  size_t size; /* sizeof the struct: see ABI in nay.h */
+  uint64_t nentries;
+  uint64_t nbytes; /* of memory; 0: there is none */
+} nay_sst_memtable_info;
+
+/* nay_sst_memtable_stats: NAY_EINVAL: info->size. */
+NAY_API nay_status nay_sst_memtable_stats(const nay_sst_memtable *memtable,
+                                          nay_sst_memtable_info *info);
 
 #ifdef __cplusplus
 }

@@ -4,9 +4,9 @@
  *
  *   path, read        pread, close                       nay_sst__io_open
  *   path, written     temporary file, rename (replace.c) nay_sst__io_replace
- *   descriptor        pread; write, fsync                nay_sst_file_descriptor, _sink_descriptor
- *   memory            a buffer that doubles              nay_sst_memory_target
- *   the caller's      callbacks
+ *   descriptor        pread; write, fsync                nay_sst_file_descriptor,
+ * nay_sst_target_descriptor memory            a buffer that doubles nay_sst_memory_target the
+ * caller's      callbacks
  *
  * A callback may return any status, but statuses have meanings in a table (NAY_ENOENT: no such key;
  * NAY_EINVAL from an add: nothing has changed). This file therefore turns every status that is no
@@ -33,19 +33,18 @@ static nay_status io_status(nay_status status, const char *what, uint64_t at, na
 
 static int io_fd(const void *state) { return (int)(intptr_t)state; }
 
-static nay_status io_fd_read(const nay_sst_file *self, uint64_t at, void *dst, size_t len,
-                             nay_diag *diag) {
-  return nay__file_pread(io_fd(self->state), at, dst, len, diag);
+static nay_status io_fd_read(void *ctx, uint64_t at, void *dst, size_t len, nay_diag *diag) {
+  return nay__file_pread(io_fd(ctx), at, dst, len, diag);
 }
 
-static void io_fd_close(const nay_sst_file *self) { nay__file_close(io_fd(self->state)); }
+static void io_fd_close(void *ctx) { nay__file_close(io_fd(ctx)); }
 
 static nay_sst_file io_fd_file(int fd, size_t len) {
   return (nay_sst_file){
       .size = sizeof(nay_sst_file),
       .length = len,
       .read_at = io_fd_read,
-      .state = (void *)(intptr_t)fd,
+      .ctx = (void *)(intptr_t)fd,
   };
 }
 
@@ -75,11 +74,12 @@ nay_status nay_sst__io_read(const nay_sst_file *file, uint64_t at, void *dst, si
   /* Buffers are reused: a callback that reads too little but returns NAY_OK would leave an earlier
    * block in the buffer, with a valid checksum. */
   if (file->read_at != io_fd_read) memset(dst, 0, len);
-  return io_status(file->read_at(file, at, dst, len, &why), "cannot read the table", at, why, diag);
+  return io_status(file->read_at(file->ctx, at, dst, len, &why), "cannot read the table", at, why,
+                   diag);
 }
 
 void nay_sst__io_close(const nay_sst_file *file) {
-  if (file->close != NULL) file->close(file);
+  if (file->close != NULL) file->close(file->ctx);
 }
 
 /* ---- writing ---- */
@@ -87,37 +87,37 @@ void nay_sst__io_close(const nay_sst_file *file) {
 nay_status nay_sst__io_write(const nay_sst_target *sink, const void *bytes, size_t len,
                              nay_diag *diag) {
   nay_diag why = {.what = NULL};
-  return io_status(sink->write(sink, bytes, len, &why), "cannot write the table", 0, why, diag);
+  return io_status(sink->write(sink->ctx, bytes, len, &why), "cannot write the table", 0, why,
+                   diag);
 }
 
 nay_status nay_sst__io_sync(const nay_sst_target *sink, nay_diag *diag) {
   nay_diag why = {.what = NULL};
   if (sink->sync == NULL) return NAY_OK;
-  return io_status(sink->sync(sink, &why), "cannot sync the table", 0, why, diag);
+  return io_status(sink->sync(sink->ctx, &why), "cannot sync the table", 0, why, diag);
 }
 
 nay_status nay_sst__io_finish(const nay_sst_target *sink, nay_diag *diag) {
   nay_diag why = {.what = NULL};
   if (sink->finish == NULL) return NAY_OK;
-  return io_status(sink->finish(sink, &why), "cannot finish the table", 0, why, diag);
+  return io_status(sink->finish(sink->ctx, &why), "cannot finish the table", 0, why, diag);
 }
 
 void nay_sst__io_abort(const nay_sst_target *sink) {
-  if (sink->abort != NULL) sink->abort(sink);
+  if (sink->abort != NULL) sink->abort(sink->ctx);
 }
 
-static nay_status io_path_write(const nay_sst_target *self, const void *bytes, size_t len,
-                                nay_diag *diag) {
-  return nay__replacement_write(self->state, bytes, len, diag);
+static nay_status io_path_write(void *ctx, const void *bytes, size_t len, nay_diag *diag) {
+  return nay__replacement_write(ctx, bytes, len, diag);
 }
 
-static nay_status io_path_finish(const nay_sst_target *self, nay_diag *diag) {
-  nay_status status = nay__replacement_finish(self->state, diag);
-  nay__replacement_free(self->state);
+static nay_status io_path_finish(void *ctx, nay_diag *diag) {
+  nay_status status = nay__replacement_finish(ctx, diag);
+  nay__replacement_free(ctx);
   return status;
 }
 
-static void io_path_abort(const nay_sst_target *self) { nay__replacement_free(self->state); }
+static void io_path_abort(void *ctx) { nay__replacement_free(ctx); }
 
 nay_status nay_sst__io_replace(const char *path, bool sync, const nay_allocator *allocator,
                                nay_diag *diag, nay_sst_target *sink) {
@@ -127,23 +127,20 @@ nay_status nay_sst__io_replace(const char *path, bool sync, const nay_allocator 
                            .write = io_path_write,
                            .finish = io_path_finish,
                            .abort = io_path_abort,
-                           .state = file};
+                           .ctx = file};
   return NAY_OK;
 }
 
-static nay_status io_fd_write(const nay_sst_target *self, const void *bytes, size_t len,
-                              nay_diag *diag) {
-  return nay__file_write(io_fd(self->state), bytes, len, diag);
+static nay_status io_fd_write(void *ctx, const void *bytes, size_t len, nay_diag *diag) {
+  return nay__file_write(io_fd(ctx), bytes, len, diag);
 }
 
-static nay_status io_fd_sync(const nay_sst_target *self, nay_diag *diag) {
-  return nay__file_sync(io_fd(self->state), diag);
-}
+static nay_status io_fd_sync(void *ctx, nay_diag *diag) { return nay__file_sync(io_fd(ctx), diag); }
 
 nay_status nay_sst_target_descriptor(int fd, nay_sst_target *sink) {
   if (fd < 0 || sink == NULL) return NAY_EINVAL;
   NAY_TRY(nay__abi_check(NAY_ABI_SST_SINK, sink, NULL));
-  nay_sst_target now = {.write = io_fd_write, .sync = io_fd_sync, .state = (void *)(intptr_t)fd};
+  nay_sst_target now = {.write = io_fd_write, .sync = io_fd_sync, .ctx = (void *)(intptr_t)fd};
   nay__abi_write(NAY_ABI_SST_SINK, &now, sink);
   return NAY_OK;
 }
@@ -179,28 +176,27 @@ void nay_sst_memory_free(nay_sst_memory *m) {
   nay__free(&a, m, sizeof *m);
 }
 
-static nay_status io_memory_write(const nay_sst_target *self, const void *bytes, size_t len,
-                                  nay_diag *diag) {
-  nay_sst_memory *m = self->state;
+static nay_status io_memory_write(void *ctx, const void *bytes, size_t len, nay_diag *diag) {
+  nay_sst_memory *m = ctx;
   if (nay__buffer_append(&m->bytes, bytes, len, &m->allocator) == NAY_OK) return NAY_OK;
   return nay__fail(diag, NAY_ENOMEM, "no memory for a table", m->bytes.len);
 }
 
-static nay_status io_memory_finish(const nay_sst_target *self, nay_diag *diag) {
-  nay_sst_memory *m = self->state;
+static nay_status io_memory_finish(void *ctx, nay_diag *diag) {
+  nay_sst_memory *m = ctx;
   (void)diag;
   m->finished = true;
   return NAY_OK;
 }
 
-static void io_memory_abort(const nay_sst_target *self) { io_memory_clear(self->state); }
+static void io_memory_abort(void *ctx) { io_memory_clear(ctx); }
 
 nay_status nay_sst_memory_target(nay_sst_memory *m, nay_sst_target *sink) {
   if (m == NULL || sink == NULL) return NAY_EINVAL;
   NAY_TRY(nay__abi_check(NAY_ABI_SST_SINK, sink, NULL));
   io_memory_clear(m);
   nay_sst_target now = {
-      .write = io_memory_write, .finish = io_memory_finish, .abort = io_memory_abort, .state = m};
+      .write = io_memory_write, .finish = io_memory_finish, .abort = io_memory_abort, .ctx = m};
   nay__abi_write(NAY_ABI_SST_SINK, &now, sink);
   return NAY_OK;
 }

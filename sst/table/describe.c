@@ -1,51 +1,42 @@
-/* describe.c - describes an open table, and reads its counters. */
+/* describe.c - nay_sst_stats: what an open table is, states and did. */
 #include "table/table.h"
+#include "table/translated.h"
 
-static const char *info_text(const nay_buffer *name) {
+static const void *describe_bytes(const uint8_t *at, size_t len) {
+  return len != 0 ? at : (const void *)"";
+}
+
+static const char *describe_text(const nay_buffer *name) {
   return name->len != 0 ? (const char *)name->at : NULL;
 }
 
-nay_status nay_sst_stats(const nay_sst *t, nay_sst_info *info) {
-  if (t == NULL || info == NULL) return NAY_EINVAL;
-  NAY_TRY(nay__abi_check(NAY_ABI_SST_INFO, info, NULL));
-  bool internal = t->order.internal;
-  nay_sst_info i = {
-      .keys = internal ? NAY_SST_KEYS_INTERNAL : NAY_SST_KEYS_PLAIN,
-      .keys_guessed = t->order_guessed,
-      .nbytes = t->file_len,
-      .nblocks = t->nblocks,
-      .codec = t->first_codec,
-      .filter = t->filter,
-      .filter_used = t->filter_used,
-      .filter_bytes = t->filter_bytes,
-      .npartitions = t->npartitions,
-      .policy = info_text(&t->policy_name),
-      .prefix = info_text(&t->prefix_name),
-      .prefix_used = t->prefix_used,
-      .prefix_bytes = t->prefix_bytes,
-      .smallest =
-          t->has_smallest ? (t->smallest.len != 0 ? t->smallest.at : (const void *)"") : NULL,
-      .smallest_len = t->has_smallest ? t->smallest.len : 0,
-      .largest = t->empty ? NULL : (t->largest.len != 0 ? t->largest.at : (const void *)""),
-      .largest_len = t->largest.len,
-      .comparator = nay_sst__comparator_name(t->order.user),
-      .comparator_stored = t->comparator_stored,
-      .key = nay_sst__key(t),
-  };
-  nay__abi_write(NAY_ABI_SST_INFO, &i, info);
-  return NAY_OK;
+void nay_sst__describe(nay_sst *t) {
+  const nay_table_stats *s = &t->stats;
+  if (t->foreign != NULL) nay_sst__foreign_info(t, &t->foreign_info);
+  if (!s->has_entries) return;
+  bool any = s->nentries != 0;
+  t->properties_info =
+      (nay_sst_properties){.size = sizeof t->properties_info,
+                           .nentries = s->nentries,
+                           .ndeletions = s->ndeletions,
+                           .nmerges = s->nmerges,
+                           .key_bytes = s->key_bytes,
+                           .value_bytes = s->value_bytes,
+                           .smallest_sequence = s->smallest_sequence,
+                           .largest_sequence = s->largest_sequence,
+                           .smallest = any ? describe_bytes(s->smallest.at, s->smallest.len) : NULL,
+                           .smallest_len = s->smallest.len,
+                           .largest = any ? describe_bytes(s->largest.at, s->largest.len) : NULL,
+                           .largest_len = s->largest.len};
 }
 
-const nay_filter *nay_sst_filter_of(const nay_sst *t) { return t->full.filter; }
-
-nay_status nay_sst_count(const nay_sst *t, nay_sst_counters *counters) {
-  if (t == NULL || counters == NULL) return NAY_EINVAL;
-  NAY_TRY(nay__abi_check(NAY_ABI_SST_COUNTERS, counters, NULL));
+nay_sst_counters nay_sst__counters(const nay_sst *t) {
   const nay_sst_tally *c = t->counts;
   uint64_t useful = nay__atomic_load64(&c->useful), maybe = nay__atomic_load64(&c->maybe);
   uint64_t out = nay__atomic_load64(&c->out_of_range);
   uint64_t prefix_useful = nay__atomic_load64(&c->prefix_useful);
-  nay_sst_counters now = {
+  return (nay_sst_counters){
+      .size = sizeof(nay_sst_counters),
       .gets = out + useful + maybe + nay__atomic_load64(&c->unfiltered),
       .out_of_range = out,
       .filter_checks = useful + maybe,
@@ -61,6 +52,37 @@ nay_status nay_sst_count(const nay_sst *t, nay_sst_counters *counters) {
       .operands = nay__atomic_load64(&c->operands),
       .index_loads = nay__atomic_load64(&c->index_loads),
   };
-  nay__abi_write(NAY_ABI_SST_COUNTERS, &now, counters);
+}
+
+nay_status nay_sst_stats(const nay_sst *t, nay_sst_info *info) {
+  if (t == NULL || info == NULL) return NAY_EINVAL;
+  NAY_TRY(nay__abi_check(NAY_ABI_SST_INFO, info, NULL));
+  nay_sst_info i = {
+      .keys = t->order.internal ? NAY_SST_KEYS_INTERNAL : NAY_SST_KEYS_PLAIN,
+      .keys_guessed = t->order_guessed,
+      .nbytes = t->file_len,
+      .nblocks = t->nblocks,
+      .codec = t->first_codec,
+      .filter = t->filter,
+      .filter_used = t->filter_used,
+      .filter_bytes = t->filter_bytes,
+      .npartitions = t->npartitions,
+      .policy = describe_text(&t->policy_name),
+      .prefix = describe_text(&t->prefix_name),
+      .prefix_used = t->prefix_used,
+      .prefix_bytes = t->prefix_bytes,
+      .smallest = t->has_smallest ? describe_bytes(t->smallest.at, t->smallest.len) : NULL,
+      .smallest_len = t->has_smallest ? t->smallest.len : 0,
+      .upper_bound = t->empty ? NULL : describe_bytes(t->largest.at, t->largest.len),
+      .upper_bound_len = t->largest.len,
+      .comparator = nay_sst__comparator_name(t->order.user),
+      .comparator_stored = t->comparator_stored,
+      .key = nay_sst__key(t),
+      .native = t->full.filter,
+      .properties = t->properties_info.size != 0 ? &t->properties_info : NULL,
+      .foreign = t->foreign != NULL ? &t->foreign_info : NULL,
+      .counters = nay_sst__counters(t),
+  };
+  nay__abi_write(NAY_ABI_SST_INFO, &i, info);
   return NAY_OK;
 }

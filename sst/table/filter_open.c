@@ -207,7 +207,9 @@ static nay_status filter_open_partitions(nay_sst *t) {
   (void)nay_sst__block_walk(&t->partitions, filter_measure_partition, &sizes, &t->allocator, NULL);
   if (t->meta_cache != NULL) return NAY_OK;
   size_t budget = FILTER_PRIVATE_CACHE + 2 * (size_t)sizes.largest;
-  NAY_TRY(nay_sst_cache_new(0, budget, &t->allocator, &t->own_cache));
+  NAY_TRY(
+      nay_sst_cache_new(&(nay_sst_cache_options){sizeof(nay_sst_cache_options), 0, budget, false},
+                        &t->allocator, NULL, &t->own_cache));
   t->meta_cache = t->own_cache;
   return NAY_OK;
 }

@@ -97,7 +97,8 @@ static nay_verdict filter_probe_prefix(const nay_sst *t, const uint8_t *key, siz
                                        nay_hold **hold, size_t *prefix_len) {
   size_t n = 0;
   const nay_sst_prefix *prefix = t->options.prefix;
-  if (!t->prefix_used || !prefix->extract(prefix, key, len, &n) || n > len) return NAY_NOT_PROBED;
+  if (!t->prefix_used || !prefix->extract(prefix->ctx, key, len, &n) || n > len)
+    return NAY_NOT_PROBED;
   nay_cache_entry *e = NULL;
   const nay_filter *f = t->prefix;
   if (f == NULL) {
@@ -177,15 +178,15 @@ static bool filter_contiguous_prefix(const nay_sst *t, nay_bytes prefix, const n
   const nay_sst_prefix *extractor = t->options.prefix;
   size_t n = 0;
   return t->order.user->prefixes_contiguous && to != NULL &&
-         extractor->extract(extractor, to->at, to->len, &n) && n == prefix.len && n <= to->len &&
-         memcmp(to->at, prefix.at, n) == 0;
+         extractor->extract(extractor->ctx, to->at, to->len, &n) && n == prefix.len &&
+         n <= to->len && memcmp(to->at, prefix.at, n) == 0;
 }
 
 /* Whether all keys in [from, to) share the prefix of `from`. */
 static bool filter_range_has_one_prefix(const nay_sst *t, nay_bytes from, const nay_bytes *to) {
   size_t n = 0;
   const nay_sst_prefix *prefix = t->options.prefix;
-  if (!prefix->extract(prefix, from.at, from.len, &n) || n > from.len) {
+  if (!prefix->extract(prefix->ctx, from.at, from.len, &n) || n > from.len) {
     return false;
   }
   nay_bytes start = {from.at, n};

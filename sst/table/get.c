@@ -23,8 +23,26 @@ bool nay_sst__get_in_range(const nay_sst *t, const nay_target *target) {
 
 /* ---- trace ---- */
 
+static const char *get_step_text(nay_sst_lookup_what what) {
+  switch (what) {
+    case NAY_SST_LOOKUP_OUT_OF_RANGE: return "outside of its range of keys";
+    case NAY_SST_LOOKUP_FILTER_NAY: return "filter: nay";
+    case NAY_SST_LOOKUP_FILTER_MAYBE: return "filter: maybe";
+    case NAY_SST_LOOKUP_NO_FILTER: return "no filter";
+    case NAY_SST_LOOKUP_INDEX: return "index: block";
+    case NAY_SST_LOOKUP_BLOCK: return "block read";
+    case NAY_SST_LOOKUP_FOUND: return "found";
+    case NAY_SST_LOOKUP_DELETED: return "deleted";
+    case NAY_SST_LOOKUP_ABSENT: return "absent";
+    case NAY_SST_LOOKUP_FAILED: return "failed";
+    case NAY_SST_LOOKUP_OPERAND: return "merge operand";
+  }
+  return "unknown step";
+}
+
 NAY_NOINLINE static void get_report(const nay_get_trace *trace, nay_sst_lookup_step step) {
   step.size = sizeof step;
+  step.text = get_step_text(step.what);
   step.level = trace->level;
   step.table = trace->table;
   trace->call(trace->ctx, &step);

@@ -6,17 +6,17 @@
 
 #include "table/translated.h"
 
-nay_status nay_sst_iter_new(const nay_sst *t, nay_sst_iter **iter) {
-  if (t == NULL || iter == NULL) return NAY_EINVAL;
+nay_status nay_sst_iter_new(const nay_sst *t, nay_diag *diag, nay_sst_iter **iter) {
+  if (t == NULL || iter == NULL) return nay__fail(diag, NAY_EINVAL, "table or iterator is NULL", 0);
   nay_sst_iter *it = nay__alloc(&t->allocator, sizeof *it);
-  if (it == NULL) return NAY_ENOMEM;
+  if (it == NULL) return nay__fail(diag, NAY_ENOMEM, "no memory for an iterator", 0);
   nay_cursor cursor = {.order = t->order, .allocator = &t->allocator};
   *it = (nay_sst_iter){.table = t, .index = cursor, .data = cursor, .status = NAY_EEND};
   it->index.block = t->index;
   if (t->options.readahead != 0) {
     if (nay_sst__hold_of(t, &it->hold) == NULL) {
       nay__free(&t->allocator, it, sizeof *it);
-      return NAY_ENOMEM;
+      return nay__fail(diag, NAY_ENOMEM, "no memory for an iterator", 0);
     }
     it->hold->ahead.max_window = t->options.readahead;
   }
@@ -248,8 +248,6 @@ nay_status nay_sst_iter_seek_prefix(nay_sst_iter *it, const void *prefix, size_t
   return iter_seek_range(it, p, len);
 }
 
-bool nay_sst_iter_valid(const nay_sst_iter *it) { return it->valid; }
-
 const void *nay_sst_iter_key(const nay_sst_iter *it, size_t *len) {
   *len = it->valid ? it->data.key.len : 0;
   if (!it->valid) return NULL;
@@ -263,7 +261,15 @@ const void *nay_sst_iter_value(const nay_sst_iter *it, size_t *len) {
 
 const nay_diag *nay_sst_iter_diag(const nay_sst_iter *it) { return &it->diag; }
 
-uint64_t nay_sst_iter_term(const nay_sst_iter *it) {
-  if (it == NULL || !it->valid || it->table->foreign == NULL) return 0;
-  return nay_sst__foreign_term(&it->data.block, it->data.entry.at);
+nay_status nay_sst_iter_entry(const nay_sst_iter *it, nay_sst_entry *entry) {
+  if (it == NULL || entry == NULL || !it->valid) return NAY_EINVAL;
+  NAY_TRY(nay__abi_check(NAY_ABI_SST_VERSION, entry, NULL));
+  nay_sst_entry e = {.size = sizeof e};
+  e.key = nay_sst_iter_key(it, &e.len);
+  if (it->table->order.internal && nay_sst_key_split(e.key, e.len, &e) != NAY_OK)
+    return NAY_ENOTSUP;
+  if (it->table->foreign != NULL)
+    e.term = nay_sst__foreign_term(&it->data.block, it->data.entry.at);
+  nay__abi_write(NAY_ABI_SST_VERSION, &e, entry);
+  return NAY_OK;
 }

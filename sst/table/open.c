@@ -253,6 +253,9 @@ nay_status nay_sst__check_read(const nay_sst_read_options *o, nay_diag *diag) {
   if ((o->flags & (NAY_SST_BUDGETED | NAY_SST_PINNED)) == NAY_SST_PINNED) {
     return nay__fail(diag, NAY_EINVAL, "NAY_SST_PINNED without NAY_SST_BUDGETED", 0);
   }
+  if (o->layout != NULL && nay_sst__foreign_find(o->layout) == NULL) {
+    return nay__fail(diag, NAY_EINVAL, "layout: there is no such table layout", 0);
+  }
   NAY_TRY(nay_sst__check_lists(o->codecs, o->ncodecs, o->policies, o->npolicies, diag));
   NAY_TRY(nay_sst__check_comparator(o->comparator, diag));
   return nay_sst__check_prefix(o->prefix, diag);
@@ -323,15 +326,21 @@ static void open_charge_memory(nay_sst *t) {
   nay_sst__cache_hold(t->options.cache, t->held);
 }
 
-/* Opens the table in `t`, or frees it. `engine` NULL: the magic number tells. */
-static nay_status open_finish(nay_sst *t, const nay_foreign_engine *engine, nay_diag *diag,
-                              nay_sst **sst) {
-  const nay_foreign_engine *named = engine;
-  nay_status status = open_recognise(t, diag, &engine);
-  if (status == NAY_OK && named != NULL) {
-    status = nay_sst__foreign_check_name(named, engine, t->file_len, diag);
-    engine = named;
-  }
+/* Sets *engine to the engine that the options name, after a check of the magic number; NULL:
+ * LevelDB's layout. */
+static nay_status open_engine(nay_sst *t, nay_diag *diag, const nay_foreign_engine **engine) {
+  NAY_TRY(open_recognise(t, diag, engine));
+  if (t->options.layout == NULL) return NAY_OK;
+  const nay_foreign_engine *found = *engine;
+  *engine = nay_sst__foreign_find(t->options.layout);
+  t->options.layout = NULL; /* the caller's text */
+  return nay_sst__foreign_check_name(*engine, found, t->file_len, diag);
+}
+
+/* Opens the table in `t`, or frees it. */
+static nay_status open_finish(nay_sst *t, nay_diag *diag, nay_sst **sst) {
+  const nay_foreign_engine *engine;
+  nay_status status = open_engine(t, diag, &engine);
   if (status == NAY_OK) {
     status = engine != NULL ? nay_sst__open_foreign(t, engine, diag) : open_parts(t, diag);
   }
@@ -341,14 +350,14 @@ static nay_status open_finish(nay_sst *t, const nay_foreign_engine *engine, nay_
     nay_sst_free(t);
     return status;
   }
+  nay_sst__describe(t);
   open_charge_memory(t);
   *sst = t;
   return NAY_OK;
 }
 
-static nay_status open_file(const char *path, const nay_foreign_engine *engine,
-                            const nay_sst_read_options *options, const nay_allocator *allocator,
-                            nay_diag *diag, nay_sst **sst) {
+nay_status nay_sst_open(const char *path, const nay_sst_read_options *options,
+                        const nay_allocator *allocator, nay_diag *diag, nay_sst **sst) {
   nay_sst *t;
   size_t len = 0;
   nay_status status;
@@ -362,14 +371,13 @@ static nay_status open_file(const char *path, const nay_foreign_engine *engine,
     t->bytes = t->mapping != NULL ? t->mapping : (const uint8_t *)"";
     t->file_len = len;
   }
-  if (status == NAY_OK) return open_finish(t, engine, diag, sst);
+  if (status == NAY_OK) return open_finish(t, diag, sst);
   nay_sst_free(t);
   return status;
 }
 
-static nay_status open_bytes(const void *bytes, size_t len, const nay_foreign_engine *engine,
-                             const nay_sst_read_options *options, const nay_allocator *allocator,
-                             nay_diag *diag, nay_sst **sst) {
+nay_status nay_sst_view(const void *bytes, size_t len, const nay_sst_read_options *options,
+                        const nay_allocator *allocator, nay_diag *diag, nay_sst **sst) {
   nay_sst *t;
   if ((bytes == NULL && len != 0) || sst == NULL) {
     return nay__fail(diag, NAY_EINVAL, "bytes or sst is NULL", 0);
@@ -377,17 +385,7 @@ static nay_status open_bytes(const void *bytes, size_t len, const nay_foreign_en
   NAY_TRY(open_new(options, allocator, diag, &t));
   t->bytes = len != 0 ? bytes : "";
   t->file_len = len;
-  return open_finish(t, engine, diag, sst);
-}
-
-nay_status nay_sst_open(const char *path, const nay_sst_read_options *options,
-                        const nay_allocator *allocator, nay_diag *diag, nay_sst **sst) {
-  return open_file(path, NULL, options, allocator, diag, sst);
-}
-
-nay_status nay_sst_view(const void *bytes, size_t len, const nay_sst_read_options *options,
-                        const nay_allocator *allocator, nay_diag *diag, nay_sst **sst) {
-  return open_bytes(bytes, len, NULL, options, allocator, diag, sst);
+  return open_finish(t, diag, sst);
 }
 
 nay_status nay_sst_open_file(const nay_sst_file *file, const nay_sst_read_options *options,
@@ -405,25 +403,10 @@ nay_status nay_sst_open_file(const nay_sst_file *file, const nay_sst_read_option
   t->file = own;
   t->file.close = NULL; /* the file belongs to the caller until the table is open */
   t->file_len = own.length;
-  NAY_TRY(open_finish(t, NULL, diag, &t));
+  NAY_TRY(open_finish(t, diag, &t));
   t->file.close = own.close;
   *sst = t;
   return NAY_OK;
-}
-
-nay_status nay_sst_open_as(const char *path, const char *name, const nay_sst_read_options *options,
-                           const nay_allocator *allocator, nay_diag *diag, nay_sst **sst) {
-  const nay_foreign_engine *engine = nay_sst__foreign_find(name);
-  if (engine == NULL) return nay__fail(diag, NAY_EINVAL, "no table layout of this name", 0);
-  return open_file(path, engine, options, allocator, diag, sst);
-}
-
-nay_status nay_sst_view_as(const void *bytes, size_t len, const char *name,
-                           const nay_sst_read_options *options, const nay_allocator *allocator,
-                           nay_diag *diag, nay_sst **sst) {
-  const nay_foreign_engine *engine = nay_sst__foreign_find(name);
-  if (engine == NULL) return nay__fail(diag, NAY_EINVAL, "no table layout of this name", 0);
-  return open_bytes(bytes, len, engine, options, allocator, diag, sst);
 }
 
 void nay_sst_free(nay_sst *t) {

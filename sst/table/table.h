@@ -13,8 +13,8 @@
  *   get_many.c       get of many keys
  *   iterator.c           iterator over one table
  *   pin.c            pins the block of an iterator beyond its next move
- *   describe.c           description and counters
- *   stated.c          stated properties, approximate offsets
+ *   describe.c       nay_sst_stats: description, properties, counters
+ *   approximate_offset.c  where in the file a key is
  *   lookup*.c            get of one key from many tables
  *   merge_operands.c            merge operands
  *   table_pool.c         pool of open tables
@@ -126,7 +126,9 @@ struct nay_sst {
   uint64_t meta_at;              /* offset of the first meta block */
   nay_checked_handle properties; /* size 0: the table has no properties block */
   nay_hold *properties_hold;
-  nay_table_stats stats; /* stated totals; the keys point into the properties block */
+  nay_table_stats stats;              /* stated totals; the keys point into the properties block */
+  nay_sst_properties properties_info; /* the same for nay_sst_stats; size 0: not stated */
+  nay_sst_foreign_info foreign_info;  /* valid if foreign is set */
   nay_hold *index_hold;
   nay_block index; /* bytes NULL in an open table: the index is in the cache */
   /* CRC-32C of an index in the cache, as verified when the table was opened. */
@@ -186,6 +188,17 @@ typedef struct nay_hash_memo {
   const nay_get_trace *trace; /* NULL: no trace */
   nay_collector *collector;   /* see get.h; NULL: merge operands are an error */
 } nay_hash_memo;
+
+/* nay_sst__describe: fills in what nay_sst_stats shows of a table that has just been opened. */
+void nay_sst__describe(nay_sst *sst);
+
+/* nay_sst__counters: each counter as it is at this moment. */
+nay_sst_counters nay_sst__counters(const nay_sst *sst);
+
+/* nay_sst__approximate_offset: where in the file the data block begins that has the key or would
+ * have it; behind the data if all keys are below. By the index alone: no block is read. */
+nay_status nay_sst__approximate_offset(const nay_sst *sst, const void *key, size_t len,
+                                       nay_diag *diag, uint64_t *offset);
 
 /* nay_sst__check_read: checks the options of an open. NAY_EINVAL. */
 nay_status nay_sst__check_read(const nay_sst_read_options *options, nay_diag *diag);

@@ -5,6 +5,8 @@
  */
 #include "table/translated.h"
 
+#include "nay_sst_iter.h"
+
 /* ---- opening ---- */
 
 /* Opens the Bloom filter. nori writes a filter of 0 bits for tables that were planned empty; with
@@ -138,15 +140,13 @@ static const char *foreign_layout(const nay_foreign *f) {
   return f->engine == &nay_sst__foreign_nori ? f->engine->name : forms[f->form];
 }
 
-nay_status nay_sst_foreign_describe(const nay_sst *t, nay_sst_foreign_info *info) {
+void nay_sst__foreign_info(const nay_sst *t, nay_sst_foreign_info *info) {
   static const char *const versions[] = {"none", "sequence", "term and index", "timestamp"};
   static const char *const codecs[] = {"none", "lz4", "zstd"};
-  if (t == NULL || info == NULL) return NAY_EINVAL;
-  NAY_TRY(nay__abi_check(NAY_ABI_SST_FOREIGN, info, NULL));
   const nay_foreign *f = t->foreign;
-  if (f == NULL) return NAY_ENOENT;
   bool nori = f->engine == &nay_sst__foreign_nori, filtered = f->filter.size != 0;
-  nay_sst_foreign_info now = {
+  *info = (nay_sst_foreign_info){
+      .size = sizeof *info,
       .layout = foreign_layout(f),
       .footer_version = f->footer_version,
       .versions = versions[f->versions],
@@ -161,8 +161,6 @@ nay_status nay_sst_foreign_describe(const nay_sst *t, nay_sst_foreign_info *info
       .filter = filtered || f->filter_in_blocks ? nay_format_name(f->format) : NULL,
       .filter_in_blocks = f->filter_in_blocks,
   };
-  nay__abi_write(NAY_ABI_SST_FOREIGN, &now, info);
-  return NAY_OK;
 }
 
 const char *nay_sst_caveat(const nay_sst *t, size_t i) {
@@ -199,12 +197,24 @@ static nay_status foreign_block_filter(const nay_foreign *f, size_t i, nay_forei
   return nay_sst__in_file(status, diag, nay_sst__foreign_block_at(f, i)->handle);
 }
 
-nay_status nay_sst_verify(const nay_sst *t, nay_diag *diag, uint64_t *nentries, uint64_t *ndenied) {
-  if (t == NULL || nentries == NULL || ndenied == NULL) {
-    return nay__fail(diag, NAY_EINVAL, "table or counts are NULL", 0);
+/* Probes the filters of a table in LevelDB's layout for each of its keys. */
+static nay_status verify_table(const nay_sst *t, nay_diag *diag, foreign_verify *v) {
+  nay_sst_iter *it;
+  NAY_TRY(nay_sst_iter_new(t, diag, &it));
+  nay_status status = nay_sst_iter_first(it);
+  for (; status == NAY_OK; status = nay_sst_iter_next(it)) {
+    size_t len;
+    const void *key = nay_sst_iter_key(it, &len);
+    v->nentries++;
+    v->ndenied += !nay_sst_may_contain(t, key, nay_sst__user_len(t->order, len));
   }
+  if (status != NAY_EEND && diag != NULL) *diag = *nay_sst_iter_diag(it);
+  nay_sst_iter_free(it);
+  return status == NAY_EEND ? NAY_OK : status;
+}
+
+static nay_status verify_foreign(const nay_sst *t, nay_diag *diag, foreign_verify *verify) {
   const nay_foreign *f = t->foreign;
-  if (f == NULL) return NAY_ENOENT;
   nay_foreign_scratch scratch = {.key = {NULL, 0, 0}};
   foreign_verify v = {.filter = t->full.filter};
   nay_status status = NAY_OK;
@@ -222,7 +232,16 @@ nay_status nay_sst_verify(const nay_sst *t, nay_diag *diag, uint64_t *nentries, 
     status = nay__fail(diag, NAY_ECORRUPT, "the number of entries differs from the footer",
                        f->source.len);
   }
-  if (status != NAY_OK) return status;
+  *verify = v;
+  return status;
+}
+
+nay_status nay_sst_verify(const nay_sst *t, nay_diag *diag, uint64_t *nentries, uint64_t *ndenied) {
+  foreign_verify v = {.filter = NULL};
+  if (t == NULL || nentries == NULL || ndenied == NULL) {
+    return nay__fail(diag, NAY_EINVAL, "table or counts are NULL", 0);
+  }
+  NAY_TRY((t->foreign != NULL ? verify_foreign : verify_table)(t, diag, &v));
   *nentries = v.nentries;
   *ndenied = v.ndenied;
   return NAY_OK;

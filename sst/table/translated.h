@@ -19,4 +19,7 @@ uint64_t nay_sst__foreign_term(const nay_block *block, uint32_t entry_at);
  * NAY_ENOMEM. */
 nay_status nay_sst__note_checks(nay_sst *sst);
 
+/* nay_sst__foreign_info: what a table of another engine says of itself. */
+void nay_sst__foreign_info(const nay_sst *sst, nay_sst_foreign_info *info);
+
 #endif /* NAY_SST_TABLE_TRANSLATED_H */

@@ -12,4 +12,10 @@ nay_status nay_sst__write_options_read(const nay_sst_write_options *from, nay_di
                                        nay_sst_write_options *options, nay_params *params,
                                        nay_table_key key_text);
 
+/* nay_sst__writer_bytes: length of the file so far, without the block that is being filled. */
+uint64_t nay_sst__writer_bytes(const nay_sst_writer *writer);
+
+/* nay_sst__writer_count: entries added. */
+uint64_t nay_sst__writer_count(const nay_sst_writer *writer);
+
 #endif /* NAY_SST_TABLE_WRITE_OPTIONS_H */

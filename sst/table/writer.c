@@ -19,6 +19,7 @@
 #include "block/filter_block.h"
 #include "block/metaindex.h"
 #include "block/properties.h"
+#include "foreign/engine_writer.h"
 #include "io/table_file.h"
 #include "nay_sst.h"
 #include "struct_sizes.h"
@@ -28,6 +29,7 @@
 
 struct nay_sst_writer {
   nay_allocator allocator;
+  nay_foreign_writer *foreign; /* of a table of another engine; then nothing else is in use */
   nay_sst_write_options options;
   nay_params params; /* parameters of native filters */
   nay_order order;
@@ -91,10 +93,10 @@ static nay_status writer_put_block(nay_sst_writer *w, const nay_buffer *contents
 static bool writer_compress(nay_sst_writer *w, const nay_buffer *raw) {
   const nay_sst_codec *codec = w->options.codec;
   if (codec == NULL || raw->len > NAY_MAX_BLOCK) return false;
-  size_t bound = codec->bound(codec, raw->len), len = bound;
+  size_t bound = codec->bound(codec->ctx, raw->len), len = bound;
   w->compressed.len = 0;
   if (nay__buffer_reserve(&w->compressed, bound, &w->allocator) != NAY_OK) return false;
-  if (!codec->compress(codec, raw->at, raw->len, w->compressed.at, &len) || len > bound) {
+  if (!codec->compress(codec->ctx, raw->at, raw->len, w->compressed.at, &len) || len > bound) {
     return false;
   }
   w->compressed.len = len;
@@ -134,7 +136,7 @@ static nay_status writer_finish_partition(nay_sst_writer *w) {
 static nay_status writer_filter_prefix(nay_sst_writer *w, const uint8_t *key, size_t len) {
   size_t n = 0;
   const nay_sst_prefix *prefix = w->options.prefix;
-  if (prefix == NULL || !prefix->extract(prefix, key, len, &n) || n > len) return NAY_OK;
+  if (prefix == NULL || !prefix->extract(prefix->ctx, key, len, &n) || n > len) return NAY_OK;
   bool same = w->prefix_filter.n != 0 && w->last_prefix.len == n &&
               (n == 0 || memcmp(w->last_prefix.at, key, n) == 0);
   if (same) return NAY_OK;
@@ -215,33 +217,62 @@ static bool writer_ascends(const nay_sst_writer *w, const uint8_t *key, size_t l
   return *shared < n ? w->last_key.at[*shared] < key[*shared] : w->last_key.len < len;
 }
 
-nay_status nay_sst_writer_add(nay_sst_writer *w, const void *key, size_t len, const void *value,
-                              size_t value_len) {
+/* Sets *diag to the cause of w->failed. */
+static void writer_blame(const nay_sst_writer *w, nay_diag *diag) {
+  nay__fail(diag, w->failed,
+            w->failed == NAY_ENOMEM ? "no memory for a filter or a block"
+                                    : "a filter or a block could not be built",
+            w->offset);
+  if (diag != NULL && w->why.what != NULL) *diag = w->why;
+}
+
+/* Why the entry cannot be added; NULL: it can. */
+static const char *writer_refuses(const nay_sst_writer *w, const void *key, size_t len,
+                                  size_t value_len, size_t *shared) {
   nay_sst_entry ignored = {.size = sizeof ignored};
+  if (w->finished) return "the table is finished";
+  if (len >= NAY_SST_ENTRY_MAX || value_len >= NAY_SST_ENTRY_MAX)
+    return "a key or value of 1 GiB or more";
+  if (w->order.internal && nay_sst_key_split(key, len, &ignored) != NAY_OK)
+    return "the key is not an internal key";
+  if (!writer_ascends(w, key, len, shared)) return "the key is not above the one before it";
+  return NULL;
+}
+
+nay_status nay_sst_writer_add(nay_sst_writer *w, const void *key, size_t len, const void *value,
+                              size_t value_len, nay_diag *diag) {
   size_t shared;
   if (w == NULL || (key == NULL && len != 0) || (value == NULL && value_len != 0)) {
-    return NAY_EINVAL;
+    return nay__fail(diag, NAY_EINVAL, "writer, key or value is NULL", 0);
+  }
+  if (w->foreign != NULL) {
+    nay_sst_entry entry = {.size = sizeof entry, .key = key, .len = len};
+    return nay_sst__foreign_writer_add(w->foreign, &entry, value, value_len, diag);
   }
   if (key == NULL) key = ""; /* prefix extractors get no NULL */
-  if (w->failed != NAY_OK) return w->failed;
-  if (w->finished || len >= NAY_SST_ENTRY_MAX || value_len >= NAY_SST_ENTRY_MAX) return NAY_EINVAL;
-  if (w->order.internal && nay_sst_key_split(key, len, &ignored) != NAY_OK) {
-    return NAY_EINVAL;
+  if (w->failed == NAY_OK) {
+    const char *refused = writer_refuses(w, key, len, value_len, &shared);
+    if (refused != NULL) return nay__fail(diag, NAY_EINVAL, refused, w->count);
+    w->failed = writer_append(w, key, len, shared, value, value_len);
   }
-  if (!writer_ascends(w, key, len, &shared)) return NAY_EINVAL;
-  w->failed = writer_append(w, key, len, shared, value, value_len);
+  if (w->failed != NAY_OK) writer_blame(w, diag);
   return w->failed;
 }
 
 nay_status nay_sst_writer_add_entry(nay_sst_writer *w, const nay_sst_entry *from, const void *value,
-                                    size_t value_len) {
+                                    size_t value_len, nay_diag *diag) {
   uint8_t trailer[NAY_KEY_TRAILER];
   nay_sst_entry full, *v = &full;
-  if (w == NULL || from == NULL) return NAY_EINVAL;
-  NAY_TRY(nay__abi_read(NAY_ABI_SST_VERSION, from, NULL, &full));
+  if (w == NULL || from == NULL) return nay__fail(diag, NAY_EINVAL, "writer or entry is NULL", 0);
+  NAY_TRY(nay__abi_read(NAY_ABI_SST_VERSION, from, diag, &full));
+  if (w->foreign != NULL) return nay_sst__foreign_writer_add(w->foreign, v, value, value_len, diag);
+  if (!w->order.internal)
+    return nay__fail(diag, NAY_EINVAL, "the keys of this table are not internal keys", 0);
   if ((v->key == NULL && v->len != 0) || v->len >= NAY_SST_ENTRY_MAX ||
-      v->sequence > NAY_SST_MAX_SEQUENCE || (v->deleted && v->merge) || !w->order.internal) {
-    return NAY_EINVAL;
+      v->sequence > NAY_SST_MAX_SEQUENCE || (v->deleted && v->merge) || v->term != 0) {
+    return nay__fail(
+        diag, NAY_EINVAL,
+        "the entry: key NULL or too long, sequence above 2^56 - 1, two types, or a term", w->count);
   }
   nay__store64le(trailer, v->sequence << 8 | (v->merge ? 2 : !v->deleted));
   w->joined_key.len = 0;
@@ -249,13 +280,16 @@ nay_status nay_sst_writer_add_entry(nay_sst_writer *w, const nay_sst_entry *from
   if (status == NAY_OK) {
     status = nay__buffer_append(&w->joined_key, trailer, sizeof trailer, &w->allocator);
   }
-  if (status != NAY_OK) return w->failed = status;
-  return nay_sst_writer_add(w, w->joined_key.at, w->joined_key.len, value, value_len);
+  if (status != NAY_OK) {
+    w->failed = status;
+    return nay__fail(diag, status, "no memory for a key", 0);
+  }
+  return nay_sst_writer_add(w, w->joined_key.at, w->joined_key.len, value, value_len, diag);
 }
 
-uint64_t nay_sst_writer_bytes(const nay_sst_writer *w) { return w->offset; }
+uint64_t nay_sst__writer_bytes(const nay_sst_writer *w) { return w->offset; }
 
-uint64_t nay_sst_writer_count(const nay_sst_writer *w) { return w->count; }
+uint64_t nay_sst__writer_count(const nay_sst_writer *w) { return w->count; }
 
 /* ---- finishing ---- */
 
@@ -357,6 +391,7 @@ nay_status nay_sst_writer_finish(nay_sst_writer *w, nay_diag *diag) {
   if (w == NULL || w->finished) {
     return nay__fail(diag, NAY_EINVAL, "writer is NULL or already finished", 0);
   }
+  if (w->foreign != NULL) return nay_sst__foreign_writer_finish(w->foreign, diag);
   if (w->failed == NAY_OK) w->failed = writer_put_end(w);
   if (w->failed == NAY_OK) w->failed = writer_flush_file(w);
   if (w->failed == NAY_OK && !w->options.no_sync) w->failed = nay_sst__io_sync(&w->sink, &w->why);
@@ -366,11 +401,7 @@ nay_status nay_sst_writer_finish(nay_sst_writer *w, nay_diag *diag) {
   }
   w->finished = true;
   if (w->failed == NAY_OK) return NAY_OK;
-  nay__fail(diag, w->failed,
-            w->failed == NAY_ENOMEM ? "no memory for a filter or a block"
-                                    : "a filter or a block could not be built",
-            w->offset);
-  if (diag != NULL && w->why.what != NULL) *diag = w->why;
+  writer_blame(w, diag);
   return w->failed;
 }
 
@@ -407,12 +438,64 @@ static nay_status writer_init(nay_sst_writer *w, const char *path, const nay_sst
   return NAY_OK;
 }
 
+/* The options of a table of another engine; any that it does not have is an error. */
+static nay_status writer_foreign_options(const nay_sst_write_options *o, nay_diag *diag,
+                                         nay_foreign_options *f) {
+  nay_params p = {.size = sizeof p};
+  if (o->params != NULL) NAY_TRY(nay__abi_read(NAY_ABI_PARAMS, o->params, diag, &p));
+  nay_params plain = {.size = sizeof plain, .bits_per_key = p.bits_per_key, .nkeys = p.nkeys};
+  bool whole = p.bits_per_key >= 0 && p.bits_per_key <= UINT32_MAX &&
+               p.bits_per_key == (double)(uint32_t)p.bits_per_key;
+  p.size = sizeof p;
+  if (!whole || memcmp(&p, &plain, sizeof p) != 0) {
+    return nay__fail(diag, NAY_EINVAL, "params of another engine's table: bits_per_key and nkeys",
+                     0);
+  }
+  if (o->keys != NAY_SST_KEYS_AUTO || o->filter != NAY_SST_NO_FILTER || o->policy != NULL ||
+      o->partition_keys != 0 || o->prefix != NULL || o->comparator != NULL || o->properties ||
+      o->key != NULL) {
+    return nay__fail(diag, NAY_EINVAL, "an option that only LevelDB's layout has", 0);
+  }
+  *f = (nay_foreign_options){.name = o->layout,
+                             .block_bytes = o->block_bytes,
+                             .restart_interval = o->restart_interval,
+                             .quotient = o->quotient,
+                             .no_sync = o->no_sync,
+                             .bits_per_key = (uint32_t)p.bits_per_key,
+                             .nkeys = p.nkeys,
+                             .codec = o->codec};
+  if (o->codec != NULL) NAY_TRY(nay__abi_check_input(NAY_ABI_CODEC, o->codec, diag));
+  return NAY_OK;
+}
+
+static nay_status writer_new_foreign(const char *path, const nay_sst_target *sink,
+                                     const nay_sst_write_options *o, const nay_allocator *allocator,
+                                     nay_diag *diag, nay_sst_writer **writer) {
+  nay_foreign_options f;
+  nay_allocator a;
+  NAY_TRY(writer_foreign_options(o, diag, &f));
+  NAY_TRY(nay__allocator_read(allocator, diag, &a));
+  nay_sst_writer *w = nay__alloc(&a, sizeof *w);
+  if (w == NULL) return nay__fail(diag, NAY_ENOMEM, "no memory for a writer", 0);
+  *w = (nay_sst_writer){.allocator = a};
+  nay_status status = nay_sst__foreign_writer_new(path, sink, &f, &a, diag, &w->foreign);
+  if (status != NAY_OK) {
+    nay__free(&a, w, sizeof *w);
+    return status;
+  }
+  *writer = w;
+  return NAY_OK;
+}
+
 static nay_status writer_new(const char *path, const nay_sst_target *sink,
                              const nay_sst_write_options *options, const nay_allocator *allocator,
                              nay_diag *diag, nay_sst_writer **writer) {
-  nay_sst_write_options o;
+  nay_sst_write_options o = {.size = sizeof o};
   nay_params params;
   nay_table_key key_text;
+  if (options != NULL) NAY_TRY(nay__abi_read(NAY_ABI_SST_WRITE, options, diag, &o));
+  if (o.layout != NULL) return writer_new_foreign(path, sink, &o, allocator, diag, writer);
+  if (o.quotient) return nay__fail(diag, NAY_EINVAL, "quotient is for nori's layout alone", 0);
   NAY_TRY(nay_sst__write_options_read(options, diag, &o, &params, key_text));
   nay_allocator a;
   NAY_TRY(nay__allocator_read(allocator, diag, &a));
@@ -458,6 +541,7 @@ nay_status nay_sst_writer_new_target(const nay_sst_target *sink,
 void nay_sst_writer_free(nay_sst_writer *w) {
   if (w == NULL) return;
   nay_allocator a = w->allocator;
+  nay_sst__foreign_writer_free(w->foreign);
   nay_block_builder *builders[] = {&w->data, &w->index, &w->partition_index, &w->metaindex,
                                    &w->properties};
   for (size_t i = 0; i < sizeof builders / sizeof *builders; i++) {

@@ -10,6 +10,7 @@
  * is aborted here.
  */
 #include "io/table_file.h"
+#include "table/write_options.h"
 #include "tree/compact.h"
 
 /* Asks the caller for the path or the sink of the next output. */
@@ -70,7 +71,7 @@ static nay_status output_add(nay_compact_range *r, nay_bytes value) {
     return nay__fail(r->diag, NAY_EFULL, "a callback made a value of 1 GiB or more", 0);
   }
   nay_status status =
-      nay_sst_writer_add(w, r->internal_key.at, r->internal_key.len, value.at, value.len);
+      nay_sst_writer_add(w, r->internal_key.at, r->internal_key.len, value.at, value.len, NULL);
   if (status == NAY_EINVAL) {
     return nay__fail(r->diag, NAY_ECORRUPT, "the keys of an input table are out of order", 0);
   }
@@ -96,7 +97,7 @@ nay_status nay_sst__compact_write(nay_compact_range *r, uint64_t sequence, nay_e
 nay_status nay_sst__compact_cut(nay_compact_range *r) {
   uint64_t target = r->shared->options.target_bytes;
   bool full =
-      r->output.writer != NULL && target != 0 && nay_sst_writer_bytes(r->output.writer) >= target;
+      r->output.writer != NULL && target != 0 && nay_sst__writer_bytes(r->output.writer) >= target;
   return full ? nay_sst__compact_finish(r) : NAY_OK;
 }
 
@@ -115,7 +116,7 @@ nay_status nay_sst__compact_finish(nay_compact_range *r) {
                          .largest_sequence = o->largest_sequence,
                          .entries = o->entries,
                          .deletions = o->deletions,
-                         .nbytes = nay_sst_writer_bytes(o->writer),
+                         .nbytes = nay_sst__writer_bytes(o->writer),
                          .sink = o->path == NULL ? &o->sink : NULL};
   nay_sst_writer_free(o->writer);
   o->writer = NULL;

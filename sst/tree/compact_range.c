@@ -34,7 +34,7 @@ static nay_status range_take_key(nay_compact_range *r, nay_merge_input *input, n
 /* Makes the iterator and moves it to the table's first entry in the range. */
 static nay_status range_open(nay_compact_range *r, nay_merge_input *input, bool *at) {
   nay_compact_input *source = input->source;
-  if (nay_sst_iter_new(source->table, &source->iter) != NAY_OK) {
+  if (nay_sst_iter_new(source->table, NULL, &source->iter) != NAY_OK) {
     return nay__fail(r->diag, NAY_ENOMEM, "no memory for an iterator", 0);
   }
   nay_status moved;

@@ -181,86 +181,10 @@ nay_status nay_sst__lookup_get_from(const nay_sst_lookup *l, size_t level, size_
   return value->deleted ? NAY_ENOENT : NAY_OK;
 }
 
-/* Starts the collector with the operands of `newer`. Their sequence numbers are made up, descending
- * and above those of all tables. */
-static nay_status lookup_start_newer(nay_collector *c, const nay_target *target,
-                                     const nay_sst_lookup_newer *newer, nay_diag *diag) {
-  NAY_TRY(nay_sst__collect_start(c, (nay_bytes){target->user, target->len}, diag));
-  nay_bytes key = {c->key.at, c->key.len};
-  for (size_t i = 0; i < newer->n; i++) {
-    nay_older op = {NAY_KEY_MERGE, UINT64_MAX - i, {newer->operands[i], newer->lens[i]}};
-    NAY_TRY(i == 0 ? nay_sst__operand_start(&c->operand, op.sequence, op.value, c->allocator, diag)
-                   : nay_sst__operand_absorb(&c->operand, c->by, key, &op, c->allocator, diag));
-  }
-  return NAY_OK;
-}
-
-static nay_status lookup_read_newer(const nay_sst_lookup *l, const nay_sst_lookup_newer *from,
-                                    nay_diag *diag, nay_sst_lookup_newer *newer) {
-  if (from == NULL) return nay__fail(diag, NAY_EINVAL, "newer is NULL", 0);
-  NAY_TRY(nay__abi_read(NAY_ABI_LOOKUP_NEWER, from, diag, newer));
-  bool valid = newer->n != 0 && newer->operands != NULL && newer->lens != NULL &&
-               (newer->base != NULL || newer->base_len == 0) &&
-               (newer->base == NULL || newer->ended);
-  for (size_t i = 0; valid && i < newer->n; i++) {
-    valid = newer->operands[i] != NULL || newer->lens[i] == 0;
-  }
-  if (!valid) {
-    return nay__fail(diag, NAY_EINVAL, "newer: no operands, one is NULL, or base without ended", 0);
-  }
-  if (l->merge.call != NULL) return NAY_OK;
-  return nay__fail(diag, NAY_ENOTSUP, "the lookup has no merge operator", 0);
-}
-
-nay_status nay_sst_lookup_get_below(const nay_sst_lookup *l, const void *key, size_t len,
-                                    uint64_t sequence, const nay_sst_lookup_newer *newer,
-                                    nay_diag *diag, nay_sst_value *value, size_t *table) {
-  nay_sst_lookup_newer n;
-  NAY_TRY(lookup_check(l, key, len, sequence, diag, value));
-  NAY_TRY(lookup_read_newer(l, newer, diag, &n));
-  nay_target target = {len != 0 ? key : (const void *)"", len, NAY_KEY_TRAILER_OF(sequence)};
-  nay_collector operands = {.by = &l->merge, .allocator = &l->allocator};
-  nay_hash_memo memo = {.collector = &operands};
-  lookup_walk walk;
-  const nay_sst_lookup_slot *slot = NULL;
-  lookup_start(&walk, l, &target);
-  value->deleted = false;
-  nay_status status = lookup_start_newer(&operands, &target, &n, diag);
-  if (status == NAY_OK && !n.ended) status = NAY_GET_OPERAND;
-  if (status == NAY_OK) {
-    value->bytes = n.base;
-    value->len = n.base_len;
-    value->sequence = 0;
-    value->deleted = n.base == NULL;
-  }
-  status = lookup_below(&walk, &memo, NULL, status, diag, value, &slot);
-  lookup_counted(l, &memo);
-  value->sequence = 0;
-  if (table != NULL && slot != NULL) *table = slot->number;
-  return status;
-}
-
 nay_status nay_sst_lookup_get(const nay_sst_lookup *l, const void *key, size_t len,
                               uint64_t sequence, nay_diag *diag, nay_sst_value *value,
                               size_t *table) {
   return nay_sst_lookup_explain(l, key, len, sequence, NULL, NULL, diag, value, table);
-}
-
-const char *nay_sst_lookup_step_text(nay_sst_lookup_what what) {
-  switch (what) {
-    case NAY_SST_LOOKUP_OUT_OF_RANGE: return "outside of its range of keys";
-    case NAY_SST_LOOKUP_FILTER_NAY: return "filter: nay";
-    case NAY_SST_LOOKUP_FILTER_MAYBE: return "filter: maybe";
-    case NAY_SST_LOOKUP_NO_FILTER: return "no filter";
-    case NAY_SST_LOOKUP_INDEX: return "index: block";
-    case NAY_SST_LOOKUP_BLOCK: return "block read";
-    case NAY_SST_LOOKUP_FOUND: return "found";
-    case NAY_SST_LOOKUP_DELETED: return "deleted";
-    case NAY_SST_LOOKUP_ABSENT: return "absent";
-    case NAY_SST_LOOKUP_FAILED: return "failed";
-    case NAY_SST_LOOKUP_OPERAND: return "merge operand";
-  }
-  return "unknown step";
 }
 
 nay_status nay_sst_lookup_stats(const nay_sst_lookup *l, nay_sst_counters *counters) {
@@ -268,8 +192,7 @@ nay_status nay_sst_lookup_stats(const nay_sst_lookup *l, nay_sst_counters *count
   NAY_TRY(nay__abi_check(NAY_ABI_SST_COUNTERS, counters, NULL));
   nay_sst_counters sum = {.gets = 0};
   for (size_t i = 0; i < l->ntables; i++) {
-    nay_sst_counters c = {.size = sizeof c};
-    NAY_TRY(nay_sst_count(l->tables[i].table, &c));
+    nay_sst_counters c = nay_sst__counters(l->tables[i].table);
     sum.out_of_range += c.out_of_range;
     sum.filter_checks += c.filter_checks;
     sum.filter_useful += c.filter_useful;

@@ -57,7 +57,7 @@ static int lookup_compare(const nay_sst *t, nay_bytes a, nay_bytes b) {
 /* Sets *below to whether the last key of table t is below `key`. Reads the last block. */
 static nay_status lookup_last_below(const nay_sst *t, nay_bytes key, nay_diag *diag, bool *below) {
   nay_sst_iter *it;
-  if (nay_sst_iter_new(t, &it) != NAY_OK) {
+  if (nay_sst_iter_new(t, NULL, &it) != NAY_OK) {
     return nay__fail(diag, NAY_ENOMEM, "no memory for an iterator", 0);
   }
   nay_status status = nay_sst_iter_last(it);

@@ -145,24 +145,28 @@ static unsigned memtable_height(uint64_t i) {
 }
 
 nay_status nay_sst_memtable_add(nay_sst_memtable *m, const nay_sst_entry *from, const void *value,
-                                size_t value_len) {
+                                size_t value_len, nay_diag *diag) {
   nay_sst_entry v;
   memtable_node *before[MEMTABLE_HEIGHT];
-  if (m == NULL || from == NULL || (value == NULL && value_len != 0)) return NAY_EINVAL;
-  NAY_TRY(nay__abi_read(NAY_ABI_SST_VERSION, from, NULL, &v));
+  if (m == NULL || from == NULL || (value == NULL && value_len != 0))
+    return nay__fail(diag, NAY_EINVAL, "memtable, entry or value is NULL", 0);
+  NAY_TRY(nay__abi_read(NAY_ABI_SST_VERSION, from, diag, &v));
   if ((v.key == NULL && v.len != 0) || v.len >= NAY_SST_ENTRY_MAX - NAY_KEY_TRAILER ||
       value_len >= NAY_SST_ENTRY_MAX || v.sequence > NAY_SST_MAX_SEQUENCE ||
-      (v.deleted && v.merge)) {
-    return NAY_EINVAL;
+      (v.deleted && v.merge) || v.term != 0) {
+    return nay__fail(
+        diag, NAY_EINVAL,
+        "the entry: key NULL or too long, sequence above 2^56 - 1, two types, or a term", 0);
   }
   nay_target target = {v.len != 0 ? v.key : "", v.len, NAY_KEY_TRAILER_OF(v.sequence)};
   const memtable_node *same = memtable_find(m, &target, before);
-  if (memtable_has_key(m, same, &target) && same->trailer >> 8 == v.sequence) return NAY_EINVAL;
+  if (memtable_has_key(m, same, &target) && same->trailer >> 8 == v.sequence)
+    return nay__fail(diag, NAY_EINVAL, "an entry of this key and sequence is there already", 0);
   unsigned height = memtable_height(m->count);
   size_t n = sizeof(memtable_node) + height * sizeof(memtable_node *) + v.len + NAY_KEY_TRAILER +
              value_len;
   memtable_node *node = memtable_alloc(m, n);
-  if (node == NULL) return NAY_ENOMEM;
+  if (node == NULL) return nay__fail(diag, NAY_ENOMEM, "no memory for an entry", 0);
   node->trailer = v.sequence << 8 | (v.merge ? 2 : !v.deleted);
   node->len = (uint32_t)v.len;
   node->value_len = (uint32_t)value_len;
@@ -220,7 +224,7 @@ nay_status nay_sst_memtable_write(const nay_sst_memtable *m, const char *path,
   nay_status status = NAY_OK;
   while (status == NAY_OK && (node = memtable_next(node, 0)) != NULL) {
     status = nay_sst_writer_add(w, memtable_key(node), node->len + NAY_KEY_TRAILER,
-                                memtable_value(node), node->value_len);
+                                memtable_value(node), node->value_len, NULL);
   }
   nay_status finished = nay_sst_writer_finish(w, diag);
   nay_sst_writer_free(w);
@@ -229,9 +233,13 @@ nay_status nay_sst_memtable_write(const nay_sst_memtable *m, const char *path,
                    "the comparator orders the keys differently than when they were added", 0);
 }
 
-uint64_t nay_sst_memtable_count(const nay_sst_memtable *m) { return m->count; }
-
-uint64_t nay_sst_memtable_bytes(const nay_sst_memtable *m) { return m->bytes; }
+nay_status nay_sst_memtable_stats(const nay_sst_memtable *m, nay_sst_memtable_info *info) {
+  if (m == NULL || info == NULL) return NAY_EINVAL;
+  NAY_TRY(nay__abi_check(NAY_ABI_MEMTABLE_INFO, info, NULL));
+  const nay_sst_memtable_info now = {.nentries = m->count, .nbytes = m->bytes};
+  nay__abi_write(NAY_ABI_MEMTABLE_INFO, &now, info);
+  return NAY_OK;
+}
 
 /* ---- the memtable as a nay_sst_source ---- */
 
@@ -253,53 +261,53 @@ static nay_status source_before(memtable_source *c, const nay_target *target) {
   return source_at(c, before[0]);
 }
 
-static nay_status source_first(void *state) {
-  memtable_source *c = state;
+static nay_status source_first(void *ctx) {
+  memtable_source *c = ctx;
   return source_at(c, memtable_next(c->m->head, 0));
 }
 
-static nay_status source_last(void *state) { return source_before(state, NULL); }
+static nay_status source_last(void *ctx) { return source_before(ctx, NULL); }
 
-static nay_status source_seek(void *state, const void *key, size_t len) {
-  memtable_source *c = state;
+static nay_status source_seek(void *ctx, const void *key, size_t len) {
+  memtable_source *c = ctx;
   return source_at(c, memtable_find(c->m, &(nay_target){key, len, UINT64_MAX}, NULL));
 }
 
 /* Trailer 0, of a deletion at sequence 0, is the last that a version of the key can have. So
  * memtable_find returns that version if it exists, and otherwise a node after all versions. */
-static nay_status source_seek_for_prev(void *state, const void *key, size_t len) {
-  memtable_source *c = state;
+static nay_status source_seek_for_prev(void *ctx, const void *key, size_t len) {
+  memtable_source *c = ctx;
   const nay_target oldest = {key, len, 0};
   memtable_node *before[MEMTABLE_HEIGHT];
   const memtable_node *node = memtable_find(c->m, &oldest, before);
   return source_at(c, memtable_has_key(c->m, node, &oldest) ? node : before[0]);
 }
 
-static nay_status source_next(void *state) {
-  memtable_source *c = state;
+static nay_status source_next(void *ctx) {
+  memtable_source *c = ctx;
   return source_at(c, memtable_next(c->node, 0));
 }
 
-static nay_status source_prev(void *state) {
-  memtable_source *c = state;
+static nay_status source_prev(void *ctx) {
+  memtable_source *c = ctx;
   const memtable_node *n = c->node;
   return source_before(c, &(nay_target){memtable_key(n), n->len, n->trailer});
 }
 
-static const void *source_key(void *state, size_t *len) {
-  const memtable_node *node = ((memtable_source *)state)->node;
+static const void *source_key(void *ctx, size_t *len) {
+  const memtable_node *node = ((memtable_source *)ctx)->node;
   *len = node->len + NAY_KEY_TRAILER;
   return memtable_key(node);
 }
 
-static const void *source_value(void *state, size_t *len) {
-  const memtable_node *node = ((memtable_source *)state)->node;
+static const void *source_value(void *ctx, size_t *len) {
+  const memtable_node *node = ((memtable_source *)ctx)->node;
   *len = node->value_len;
   return memtable_value(node);
 }
 
-static void source_free(void *state) {
-  memtable_source *c = state;
+static void source_free(void *ctx) {
+  memtable_source *c = ctx;
   if (c != NULL) nay__free(&c->m->allocator, c, sizeof *c);
 }
 
@@ -309,7 +317,7 @@ nay_status nay_sst_memtable_source(const nay_sst_memtable *m, nay_sst_source *so
   memtable_source *c = nay__alloc(&m->allocator, sizeof *c);
   if (c == NULL) return NAY_ENOMEM;
   *c = (memtable_source){m, NULL};
-  const nay_sst_source all = {.state = c,
+  const nay_sst_source all = {.ctx = c,
                               .first = source_first,
                               .last = source_last,
                               .seek = source_seek,

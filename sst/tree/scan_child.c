@@ -9,7 +9,7 @@ static nay_status run_open(nay_scan_child *c, size_t i) {
   nay_sst_iter_free(c->iter);
   c->iter = NULL;
   c->at = i;
-  return nay_sst_iter_new(c->tables[i], &c->iter);
+  return nay_sst_iter_new(c->tables[i], NULL, &c->iter);
 }
 
 /* Moves on to the next table with an entry, while the iterator is past the end of its table. */
@@ -69,16 +69,16 @@ static nay_status run_move(nay_scan_child *c, nay_scan_move move, nay_bytes key)
 static nay_status source_move(const nay_sst_source *s, nay_scan_move move, nay_bytes key) {
   nay_status status;
   switch (move) {
-    case NAY_MERGE_NEXT: return s->next(s->state);
-    case NAY_MERGE_PREV: return s->prev(s->state);
-    case NAY_MERGE_FIRST: return s->first(s->state);
-    case NAY_MERGE_LAST: return s->last(s->state);
-    case NAY_MERGE_SEEK: return s->seek(s->state, key.at, key.len);
-    case NAY_MERGE_SEEK_FOR_PREV: return s->seek_for_prev(s->state, key.at, key.len);
+    case NAY_MERGE_NEXT: return s->next(s->ctx);
+    case NAY_MERGE_PREV: return s->prev(s->ctx);
+    case NAY_MERGE_FIRST: return s->first(s->ctx);
+    case NAY_MERGE_LAST: return s->last(s->ctx);
+    case NAY_MERGE_SEEK: return s->seek(s->ctx, key.at, key.len);
+    case NAY_MERGE_SEEK_FOR_PREV: return s->seek_for_prev(s->ctx, key.at, key.len);
     default:
-      status = s->seek(s->state, key.at, key.len);
-      if (status == NAY_EEND) return s->last(s->state);
-      return status == NAY_OK ? s->prev(s->state) : status;
+      status = s->seek(s->ctx, key.at, key.len);
+      if (status == NAY_EEND) return s->last(s->ctx);
+      return status == NAY_OK ? s->prev(s->ctx) : status;
   }
 }
 
@@ -100,5 +100,5 @@ nay_status nay_sst__scan_child_move(nay_scan_child *c, nay_scan_move move, nay_b
 
 void nay_sst__scan_child_free(nay_scan_child *c) {
   nay_sst_iter_free(c->iter);
-  if (c->tables == NULL && c->source.free != NULL) c->source.free(c->source.state);
+  if (c->tables == NULL && c->source.free != NULL) c->source.free(c->source.ctx);
 }

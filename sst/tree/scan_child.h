@@ -41,14 +41,14 @@ nay_status nay_sst__scan_child_move(nay_scan_child *child, nay_scan_move move, n
 static inline nay_bytes nay_sst__scan_child_key(const nay_scan_child *c) {
   if (c->iter != NULL) return (nay_bytes){c->iter->data.key.at, c->iter->data.key.len};
   nay_bytes key;
-  key.at = c->source.key(c->source.state, &key.len);
+  key.at = c->source.key(c->source.ctx, &key.len);
   return key;
 }
 
 static inline nay_bytes nay_sst__scan_child_value(const nay_scan_child *c) {
   if (c->iter != NULL) return (nay_bytes){c->iter->data.entry.value, c->iter->data.entry.value_len};
   nay_bytes value;
-  value.at = c->source.value(c->source.state, &value.len);
+  value.at = c->source.value(c->source.ctx, &value.len);
   return value;
 }
 

@@ -2,8 +2,6 @@
  * pin. */
 #include "tree/scan.h"
 
-bool nay_sst_scan_valid(const nay_sst_scan *m) { return m->valid; }
-
 const void *nay_sst_scan_key(const nay_sst_scan *m, size_t *len) {
   *len = m->valid ? m->key.len : 0;
   if (!m->valid) return NULL;

@@ -45,7 +45,7 @@ static nay_status again_copy(const nay_sst *t, const char *path, const nay_polic
                                .filter = NAY_SST_BLOCK_FILTER,
                                .policy = policy};
   nay_status status = nay_sst_writer_new(path, &how, NULL, NULL, &w);
-  if (status != NAY_OK || (status = nay_sst_iter_new(t, &it)) != NAY_OK) return status;
+  if (status != NAY_OK || (status = nay_sst_iter_new(t, NULL, &it)) != NAY_OK) return status;
   for (nay_status s = nay_sst_iter_first(it); s == NAY_OK && status == NAY_OK;) {
     size_t len, value_len;
     const void *key = nay_sst_iter_key(it, &len), *value = nay_sst_iter_value(it, &value_len);
@@ -53,7 +53,7 @@ static nay_status again_copy(const nay_sst *t, const char *path, const nay_polic
     size_t user = info.keys == NAY_SST_KEYS_INTERNAL ? len - 8 : len;
     if (nay_sst_get(t, key, user, NAY_SST_NEWEST, NULL, &v) != NAY_OK) return NAY_ENOENT;
     nay_sst_value_free(&v);
-    status = nay_sst_writer_add(w, key, len, value, value_len);
+    status = nay_sst_writer_add(w, key, len, value, value_len, NULL);
     s = nay_sst_iter_next(it);
   }
   if (status == NAY_OK) status = nay_sst_writer_finish(w, NULL);

@@ -70,7 +70,7 @@ static uint64_t compare(const char *path, const nay_sst *t) {
   leveldb_iterator_t *theirs = leveldb_create_iterator(d.db, d.read);
   nay_sst_iter *ours;
   uint64_t n = 0;
-  assert_ok(nay_sst_iter_new(t, &ours));
+  assert_ok(nay_sst_iter_new(t, NULL, &ours));
   leveldb_iter_seek_to_first(theirs);
   nay_status status = nay_sst_iter_first(ours);
   for (; leveldb_iter_valid(theirs); leveldb_iter_next(theirs), n++) {

@@ -9,14 +9,14 @@
 #include "nay_sst_filters.h"
 #include "support/fold_policy.h"
 #include "support/snappy_codec.h"
+#include "support/sst_calls.h"
 
 #define N_TABLES 1000
 #define MAX_ENTRIES 300
 
 /* LevelDB's side is Numeric in engine_table.cc. */
-static int numeric_compare(const nay_sst_comparator *self, const void *a, size_t a_len,
-                           const void *b, size_t b_len) {
-  (void)self;
+static int numeric_compare(void *ctx, const void *a, size_t a_len, const void *b, size_t b_len) {
+  (void)ctx;
   if (a_len != b_len) return a_len < b_len ? -1 : 1;
   return a_len == 0 ? 0 : memcmp(a, b, a_len);
 }
@@ -24,9 +24,9 @@ static int numeric_compare(const nay_sst_comparator *self, const void *a, size_t
 static nay_sst_comparator comparator_of(engine_comparator order) {
   nay_sst_comparator c = {.size = sizeof c};
   if (order == ENGINE_REVERSE) {
-    assert_ok(nay_sst_comparator_reverse(&c));
+    assert_ok(nay_sst_comparator_find("rocksdb.ReverseBytewiseComparator", &c));
   } else if (order == ENGINE_PREFIX) {
-    assert_ok(nay_sst_comparator_prefix(3, &c));
+    assert_ok(nay_sst_comparator_find("nay.prefix.3", &c));
   } else if (order == ENGINE_FOLD) {
     c = fold;
   } else {
@@ -183,7 +183,7 @@ static void check_table(const char *path, const nay_policy *policy) {
     assert_status(nay_sst_get(t, key, len, NAY_SST_NEWEST, NULL, &v),
                   i % 2 == 0 ? NAY_OK : NAY_ENOENT);
   }
-  assert_ok(nay_sst_count(t, &c));
+  table_counts(t, &c);
   assert_true(c.filter_useful > N_FOLDED / 3);
   assert_int_equal(c.filter_faults, 0);
   nay_sst_value_free(&v);

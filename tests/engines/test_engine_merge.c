@@ -32,7 +32,7 @@ static size_t draw_key(char key[32]) {
 static int by_comparator(void *comparator, const char *a, size_t a_len, const char *b,
                          size_t b_len) {
   const nay_sst_comparator *c = comparator;
-  return c->compare(c, a, a_len, b, b_len);
+  return c->compare(c->ctx, a, a_len, b, b_len);
 }
 static const char *name_of(void *comparator) { return ((nay_sst_comparator *)comparator)->name; }
 static void no_destructor(void *unused) { (void)unused; }

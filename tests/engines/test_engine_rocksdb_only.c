@@ -150,7 +150,7 @@ static void assert_reads_refused(const nay_sst *t, const char *what) {
     assert_not_supported(nay_sst_get(t, key, len, NAY_SST_NEWEST, &diag, &v), &diag, what);
   }
   nay_sst_value_free(&v);
-  assert_ok(nay_sst_iter_new(t, &it));
+  assert_ok(nay_sst_iter_new(t, NULL, &it));
   assert_status(nay_sst_iter_first(it), NAY_ENOTSUP);
   assert_status(nay_sst_iter_last(it), NAY_ENOTSUP);
   nay_sst_iter_free(it);
@@ -161,7 +161,9 @@ static void assert_refused(const char *path, const char *what) {
     nay_sst *t = NULL;
     nay_sst_cache *cache;
     nay_diag diag = {.what = NULL};
-    assert_ok(nay_sst_cache_new(1 << 16, 1 << 16, NULL, &cache));
+    assert_ok(nay_sst_cache_new(
+        &(nay_sst_cache_options){sizeof(nay_sst_cache_options), 1 << 16, 1 << 16, false}, NULL,
+        NULL, &cache));
     nay_sst_read_options how = reader(i, cache);
     nay_status status = nay_sst_open(path, &how, NULL, &diag, &t);
     if (status == NAY_OK) {
@@ -181,7 +183,9 @@ static void assert_right(const char *path, const char *version, unsigned from, u
     nay_sst_cache *cache;
     nay_diag diag = {.what = NULL};
     nay_sst_value v = {.size = sizeof v};
-    assert_ok(nay_sst_cache_new(1 << 16, 1 << 16, NULL, &cache));
+    assert_ok(nay_sst_cache_new(
+        &(nay_sst_cache_options){sizeof(nay_sst_cache_options), 1 << 16, 1 << 16, false}, NULL,
+        NULL, &cache));
     nay_sst_read_options how = reader(r, cache);
     if (nay_sst_open(path, &how, NULL, &diag, &t) != NAY_OK) fail_msg("%s", diag.what);
     for (unsigned i = 0; i < KEYS; i++) {

@@ -8,6 +8,7 @@
 #include "nay_sst_filters.h"
 #include "nay_sst_lookup.h"
 #include "support/snappy_codec.h"
+#include "support/sst_calls.h"
 
 #define N_TABLES 5000
 #define N_OWN_FILTERS 400
@@ -70,7 +71,7 @@ static void check_ours(sample *s, const both *b, const uint8_t *bytes, size_t le
   assert_int_equal(info.filter_used, b->theirs.filter_bits != 0);
   sample_check_iter(s, t);
   sample_check_gets(s, t);
-  nay_sst_count(t, &counters);
+  table_counts(t, &counters);
   assert_int_equal(counters.filter_faults, 0);
   if (info.filter_used)
     assert_int_equal(counters.gets, counters.out_of_range + counters.filter_checks);
@@ -159,7 +160,7 @@ static void check_never_nay(const sample *s, const nay_sst *t) {
 static void check_walks_are_refused(const nay_sst *t) {
   nay_sst_iter *it;
   nay_status status;
-  assert_ok(nay_sst_iter_new(t, &it));
+  assert_ok(nay_sst_iter_new(t, NULL, &it));
   for (status = nay_sst_iter_first(it); status == NAY_OK;) status = nay_sst_iter_next(it);
   assert_status(status, NAY_ENOTSUP);
   assert_non_null(nay_sst_iter_diag(it)->what);

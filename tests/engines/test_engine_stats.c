@@ -5,6 +5,7 @@
 #include "engine_table.h"
 #include "nay_sst.h"
 #include "support/sst_sample.h"
+#include "table/table.h"
 
 #define MAX_ENTRIES 300u
 
@@ -23,12 +24,12 @@ static void check_leveldb(const sample *s, const uint8_t *bytes, size_t len) {
     assert_memory_equal(key.at, e->key, key.len);
     assert_int_equal(value.len, e->value_len);
     assert_memory_equal(value.at, e->value, value.len);
-    assert_ok(nay_sst_approximate_offset(ours, e->key, e->len, NULL, &offset));
+    assert_ok(nay_sst__approximate_offset(ours, e->key, e->len, NULL, &offset));
     assert_int_equal(offset, engine_table_offset(t, key));
   }
   assert_false(there);
   uint64_t offset;
-  assert_ok(nay_sst_approximate_offset(ours, "\xff\xff\xff\xff", 4, NULL, &offset));
+  assert_ok(nay_sst__approximate_offset(ours, "\xff\xff\xff\xff", 4, NULL, &offset));
   assert_int_equal(offset,
                    engine_table_offset(t, (engine_slice){(const uint8_t *)"\xff\xff\xff\xff", 4}));
   assert_false(engine_table_failed(t));
@@ -86,8 +87,8 @@ static void rocksdb_reads_them(void **state) {
     assert_ok(nay_sst_writer_new(path, &how, NULL, NULL, &w));
     for (size_t i = 0; i < s.n; i++) {
       const sample_entry *e = &s.entries[i];
-      nay_sst_entry v = {sizeof v, e->key, e->len, 5, false, false};
-      assert_ok(nay_sst_writer_add_entry(w, &v, e->value, e->value_len));
+      nay_sst_entry v = {sizeof v, e->key, e->len, 5, false, false, 0};
+      assert_ok(nay_sst_writer_add_entry(w, &v, e->value, e->value_len, NULL));
     }
     assert_ok(nay_sst_writer_finish(w, NULL));
     nay_sst_writer_free(w);

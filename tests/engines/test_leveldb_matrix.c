@@ -161,9 +161,8 @@ typedef struct tables {
 } tables;
 
 /* LevelDB's comparators behind our interface: `state` is the function. */
-static int by_leveldb(const nay_sst_comparator *self, const void *a, size_t a_len, const void *b,
-                      size_t b_len) {
-  compare call = *(const compare *)self->state;
+static int by_leveldb(void *ctx, const void *a, size_t a_len, const void *b, size_t b_len) {
+  compare call = *(const compare *)ctx;
   return call(NULL, a, a_len, b, b_len);
 }
 
@@ -171,8 +170,8 @@ static const nay_sst_comparator *comparator_of(order o) {
   static compare calls[] = {bytewise, reverse, numeric};
   static nay_sst_comparator made[] = {
       {.size = 0},
-      {sizeof made[0], .name = "test.reverse", .compare = by_leveldb, .state = &calls[REVERSE]},
-      {sizeof made[0], .name = "test.numeric", .compare = by_leveldb, .state = &calls[NUMERIC]}};
+      {sizeof made[0], .name = "test.reverse", .compare = by_leveldb, .ctx = &calls[REVERSE]},
+      {sizeof made[0], .name = "test.numeric", .compare = by_leveldb, .ctx = &calls[NUMERIC]}};
   return o == BYTEWISE ? NULL : &made[o];
 }
 
@@ -180,7 +179,7 @@ static const nay_sst_comparator *comparator_of(order o) {
 static nay_status check_walk(const nay_sst *t) {
   nay_sst_iter *it;
   nay_sst_value v = {.size = sizeof v};
-  assert_ok(nay_sst_iter_new(t, &it));
+  assert_ok(nay_sst_iter_new(t, NULL, &it));
   nay_status status = nay_sst_iter_first(it);
   for (; status == NAY_OK; status = nay_sst_iter_next(it)) {
     size_t len;

@@ -9,20 +9,20 @@
 
 static void take_apart(const nay_sst_codec *c, const uint8_t *block, size_t len) {
   size_t size;
-  if (!c->uncompressed_size(c, block, len, &size) || size > 1u << 22) return;
+  if (!c->uncompressed_size(c->ctx, block, len, &size) || size > 1u << 22) return;
   uint8_t *out = malloc(size != 0 ? size : 1);
   CHECK(out != NULL);
-  (void)c->uncompress(c, block, len, out, size);
+  (void)c->uncompress(c->ctx, block, len, out, size);
   free(out);
 }
 
 static void there_and_back(const nay_sst_codec *c, const uint8_t *bytes, size_t len) {
   size_t n, size;
-  uint8_t *packed = malloc(c->bound(c, len) + 1), *back = malloc(len + 1);
+  uint8_t *packed = malloc(c->bound(c->ctx, len) + 1), *back = malloc(len + 1);
   CHECK(packed != NULL && back != NULL);
-  CHECK(c->compress(c, bytes, len, packed, &n) && n <= c->bound(c, len));
-  CHECK(c->uncompressed_size(c, packed, n, &size) && size == len);
-  CHECK(c->uncompress(c, packed, n, back, len) && memcmp(back, bytes, len) == 0);
+  CHECK(c->compress(c->ctx, bytes, len, packed, &n) && n <= c->bound(c->ctx, len));
+  CHECK(c->uncompressed_size(c->ctx, packed, n, &size) && size == len);
+  CHECK(c->uncompress(c->ctx, packed, n, back, len) && memcmp(back, bytes, len) == 0);
   free(packed);
   free(back);
 }

@@ -41,7 +41,7 @@ static void add_keys(inputs *in, const nay_sst *t) {
   nay_sst_iter *it;
   nay_sst_info info = {.size = sizeof info};
   nay_sst_stats(t, &info);
-  if (nay_sst_iter_new(t, &it) != NAY_OK) abort();
+  if (nay_sst_iter_new(t, NULL, &it) != NAY_OK) abort();
   nay_status status = nay_sst_iter_first(it);
   for (unsigned i = 0; status == NAY_OK && i < 25; i++, status = nay_sst_iter_next(it)) {
     size_t len;
@@ -102,7 +102,7 @@ static nay_status newest_in(const nay_sst *t, const uint8_t *key, size_t len, na
   nay_sst_info info = {.size = sizeof info};
   nay_sst_stats(t, &info);
   size_t trailer = info.keys == NAY_SST_KEYS_INTERNAL ? 8 : 0;
-  if (nay_sst_iter_new(t, &it) != NAY_OK) abort();
+  if (nay_sst_iter_new(t, NULL, &it) != NAY_OK) abort();
   nay_status status = nay_sst_iter_seek(it, key, len);
   if (status != NAY_OK && status != NAY_EEND) abort(); /* the compaction has read it */
   size_t at_len = 0;

@@ -41,13 +41,13 @@ static uint64_t entries(const kv_memtable *m) {
   uint64_t n = 0;
   kv_slice last = {NULL, 0}, key;
   if (nay_sst_memtable_source(m->list, &s) != NAY_OK) abort();
-  for (nay_status status = s.first(s.state); status == NAY_OK; status = s.next(s.state), n++) {
-    key.data = s.key(s.state, &key.len);
+  for (nay_status status = s.first(s.ctx); status == NAY_OK; status = s.next(s.ctx), n++) {
+    key.data = s.key(s.ctx, &key.len);
     key.len -= 8;
     if (n != 0 && kv__compare(last, key) > 0) abort();
     last = key;
   }
-  s.free(s.state);
+  s.free(s.ctx);
   return n;
 }
 

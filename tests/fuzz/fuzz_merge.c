@@ -68,7 +68,7 @@ static void move(nay_sst_scan *m, uint8_t what) {
     case 4: status = nay_sst_scan_seek(m, key, strlen(key)); break;
     default: status = nay_sst_scan_seek_for_prev(m, key, strlen(key)); break;
   }
-  if ((status == NAY_OK) != nay_sst_scan_valid(m)) abort();
+  if ((status == NAY_OK) != (nay_sst_scan_key(m, &(size_t){0}) != NULL)) abort();
   if (status == NAY_OK) (void)touch(m, &pin);
   nay_sst_value_free(&pin);
 }
@@ -106,7 +106,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   size_t left = size - (size_t)(tables - data), first = nay__load16le(tables - 2);
   if (first > left) first = left;
   nay_sst_comparator reverse = {.size = sizeof reverse};
-  if (nay_sst_comparator_reverse(&reverse) != NAY_OK) abort();
+  if (nay_sst_comparator_find("rocksdb.ReverseBytewiseComparator", &reverse) != NAY_OK) abort();
   the_order = data[0] & 64 ? &reverse : NULL;
   nay_sst_read_options how = {.size = sizeof how,
                               .keys = data[0] & 1 ? NAY_SST_KEYS_INTERNAL : NAY_SST_KEYS_PLAIN,

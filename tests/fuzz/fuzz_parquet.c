@@ -10,9 +10,8 @@ typedef struct memory_file {
   size_t len;
 } memory_file;
 
-static nay_status memory_read(const nay_sst_file *self, uint64_t at, void *dst, size_t len,
-                              nay_diag *diag) {
-  const memory_file *m = self->state;
+static nay_status memory_read(void *ctx, uint64_t at, void *dst, size_t len, nay_diag *diag) {
+  const memory_file *m = ctx;
   (void)diag;
   if (at > m->len || len > m->len - at) abort(); /* a reader asks for what is there */
   if (len != 0) memcpy(dst, m->at + at, len);
@@ -40,7 +39,7 @@ static void probe(nay_parquet *p, uint64_t group, uint64_t column) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   memory_file m = {data, size};
-  nay_sst_file file = {.size = sizeof file, .length = size, .read_at = memory_read, .state = &m};
+  nay_sst_file file = {.size = sizeof file, .length = size, .read_at = memory_read, .ctx = &m};
   nay_parquet *p;
   if (nay_parquet_open_file(&file, NULL, NULL, &p) != NAY_OK) return 0;
   nay_parquet_info info = {.size = sizeof info};

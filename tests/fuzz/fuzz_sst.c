@@ -9,12 +9,17 @@
 
 #define MAX_STEPS 2000u
 
-/* Of `length` bytes at `state`; a table must not ask for others. */
-static nay_status read_own(const nay_sst_file *self, uint64_t at, void *dst, size_t len,
-                           nay_diag *diag) {
+/* A table must not ask for bytes outside of the file. */
+typedef struct own_bytes {
+  const uint8_t *at;
+  size_t len;
+} own_bytes;
+
+static nay_status read_own(void *ctx, uint64_t at, void *dst, size_t len, nay_diag *diag) {
   (void)diag;
-  if (at > self->length || len > self->length - at) abort();
-  memcpy(dst, (const uint8_t *)self->state + at, len);
+  const own_bytes *own = ctx;
+  if (at > own->len || len > own->len - at) abort();
+  memcpy(dst, own->at + at, len);
   return NAY_OK;
 }
 
@@ -38,7 +43,7 @@ static void get_both(const nay_sst *a, const nay_sst *b, const void *key, size_t
 
 static void walk_both(const nay_sst *a, const nay_sst *b) {
   nay_sst_iter *i, *j;
-  if (nay_sst_iter_new(a, &i) != NAY_OK || nay_sst_iter_new(b, &j) != NAY_OK) abort();
+  if (nay_sst_iter_new(a, NULL, &i) != NAY_OK || nay_sst_iter_new(b, NULL, &j) != NAY_OK) abort();
   nay_status s = nay_sst_iter_first(i), t = nay_sst_iter_first(j);
   for (unsigned n = 0; s == NAY_OK && t == NAY_OK && n < MAX_STEPS; n++) {
     if (!same_entry(i, j)) abort();
@@ -55,7 +60,8 @@ static void walk_both(const nay_sst *a, const nay_sst *b) {
 }
 
 static void compare_own(uint8_t *p, size_t len, nay_sst_read_options how) {
-  nay_sst_file file = {sizeof file, len, read_own, NULL, p};
+  own_bytes own = {p, len};
+  nay_sst_file file = {sizeof file, len, read_own, NULL, &own};
   nay_sst *a = NULL, *b = NULL;
   nay_status view = nay_sst_view(p, len, &how, NULL, NULL, &a);
   how.readahead = 300;
@@ -81,8 +87,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   memcpy(p, data + 1, len);
   if (nay_policy_leveldb(10, &builtin) != NAY_OK || nay_policy_small(10, &small) != NAY_OK ||
       nay_sst_prefix_fixed(3, &prefix) != NAY_OK ||
-      nay_sst_comparator_reverse(&reverse) != NAY_OK ||
-      nay_sst_cache_new(5000, 5000, NULL, &cache)) {
+      nay_sst_comparator_find("rocksdb.ReverseBytewiseComparator", &reverse) != NAY_OK ||
+      nay_sst_cache_new(&(nay_sst_cache_options){sizeof(nay_sst_cache_options), 5000, 5000, false},
+                        NULL, NULL, &cache)) {
     abort();
   }
   nay_sst_read_options how = {.size = sizeof how,

@@ -78,7 +78,9 @@ static void show_family(nay_kind kind, nay_params p) {
 
 static void show_families(void) {
   for (int kind = NAY_AUTO; kind < 64; kind++) {
-    if (nay_kind_name((nay_kind)kind) == NULL || kind == NAY_MAP) continue;
+    if (nay_kind_name((nay_kind)kind) == NULL ||
+        (nay_kind_traits((nay_kind)kind) & (NAY_CAN_GET | NAY_CAN_RANGE)) != 0)
+      continue;
     for (double fpr = 0.5; fpr > 1e-7; fpr /= 3)
       show_family((nay_kind)kind, (nay_params){sizeof(nay_params), .fpr = fpr});
     show_family((nay_kind)kind, (nay_params){sizeof(nay_params), .bits_per_key = 12.5});

@@ -7,7 +7,7 @@ int main(void) {
   nay_sst_write_options write = {.size = sizeof write, .filter = NAY_SST_FULL_FILTER};
   nay_sst_writer *writer;
   if (nay_sst_writer_new("people.sst", &write, NULL, NULL, &writer) != NAY_OK) return 1;
-  nay_status status = nay_sst_writer_add(writer, "ada", 3, "1815", 4);
+  nay_status status = nay_sst_writer_add(writer, "ada", 3, "1815", 4, NULL);
   if (status == NAY_OK) status = nay_sst_writer_finish(writer, NULL);
   nay_sst_writer_free(writer);
   nay_sst *table;

@@ -1,6 +1,7 @@
 /*
  * test_mutable_series.c - which series of FPRs a growing filter should use: the table of
- * doc/families/scalable.md, computed with the exact FPR of blocked levels.
+ * doc/families/scalable.md, and how fast its levels should grow, computed with the exact FPR of
+ * blocked levels.
  */
 #include <math.h>
 
@@ -27,33 +28,65 @@ static double share_ours(unsigned i, double unused) {
   return nay__series_share(i);
 }
 
+/* Levels of two halves that triple, or of one block of 512 bits that grow by some factor. */
 static const struct candidate {
   const char *name;
   share share;
   double parameter;
+  double growth; /* of single levels; 0: of two halves, as ours */
 } candidates[] = {
-    {"1/2^(i+1), halving", share_geometric, 0.5}, {"6/(pi^2 (i+1)^2)", share_shifted_squares, 1},
-    {"c/(i+4)^2", share_shifted_squares, 4},      {"c/(i+8)^2", share_shifted_squares, 8},
-    {"0.20 * 0.80^i", share_geometric, 0.8},      {"0.15 * 0.85^i", share_geometric, 0.85},
-    {"0.12 * 0.88^i (ours)", share_ours, 0},      {"0.10 * 0.90^i", share_geometric, 0.9},
+    {"0.18 * 0.82^i (ours)", share_ours, 0, 0},
+    {"0.25 * 0.75^i", share_geometric, 0.75, 0},
+    {"0.15 * 0.85^i", share_geometric, 0.85, 0},
+    {"0.12 * 0.88^i", share_geometric, 0.88, 0},
+    {"1/2^(i+1)", share_geometric, 0.5, 0},
+    {"6/(pi^2 (i+1)^2)", share_shifted_squares, 1, 0},
+    {"c/(i+6)^2", share_shifted_squares, 6, 0},
+    {"x2, 0.12 * 0.88^i", share_geometric, 0.88, 2},
+    {"x3, 0.18 * 0.82^i", share_geometric, 0.82, 3},
+    {"x4, 0.20 * 0.80^i", share_geometric, 0.80, 4},
 };
-enum { NCANDIDATES = sizeof candidates / sizeof candidates[0], NSIZES = 8 };
+enum { NCANDIDATES = sizeof candidates / sizeof candidates[0], NSIZES = 8, NHALVES = 7 };
 
 typedef struct cost {
-  double full, worst; /* bits per key: last level full; just after it was made */
+  double full, worst; /* bits per key: all that is there is full; just after it was made */
+  double mean, lines; /* over all sizes up to this one, equally likely in their logarithm */
 } cost;
 
-/* The first moment at which the levels hold n keys. */
-static cost cost_of(const struct candidate *c, double first, double n, double fpr) {
-  double bits = 0, keys = 0, before = 0;
-  for (unsigned i = 0; keys < n * 0.999; i++) {
-    uint64_t here = (uint64_t)(first * pow(2, i));
-    uint64_t nblocks = nay__blocked_blocks(here, fpr * c->share(i, c->parameter), 0);
-    before = keys;
-    bits += nblocks == 0 ? INFINITY : (double)nblocks * 512;
-    keys += (double)here;
+/* The bits of the next level or half. */
+static double cost_bits(const struct candidate *c, unsigned level, double keys, double fpr) {
+  double target = fpr * c->share(level, c->parameter);
+  uint32_t k;
+  uint64_t n = (uint64_t)keys;
+  if (c->growth != 0) {
+    uint64_t nblocks = nay__blocked_blocks(n, target, 0);
+    return nblocks == 0 ? INFINITY : (double)nblocks * 512;
   }
-  return (cost){bits / keys, before > 0 ? bits / before : 0};
+  uint64_t nblocks = nay__halves_size(256, n, target, &k);
+  return nblocks == 0 ? INFINITY : (double)nblocks * 256;
+}
+
+/* From ten times the first keys to n; full and worst: the first moment at which n are held. */
+static cost cost_of(const struct candidate *c, double first, double n, double fpr) {
+  double bits = 0, keys = 0, here = first, from = 10 * first;
+  cost sum = {0, 0, 0, 0};
+  for (unsigned i = 0; keys < n * 0.999; i++) {
+    unsigned level = c->growth != 0 ? i : i / 2;
+    if (i > 0) here *= c->growth != 0 ? c->growth : i % 2 == 0 ? NAY_SERIES_GROWTH : 1;
+    bits += cost_bits(c, level, here, fpr);
+    double low = fmax(keys, from), high = fmin(keys + here, n);
+    if (high > low) {
+      sum.mean += bits * (1 / low - 1 / high);
+      sum.lines += (level + 1) * log(high / low);
+    }
+    sum.worst = keys > 0 ? bits / keys : 0;
+    keys += here;
+    sum.full = bits / keys;
+  }
+  double width = log(n / from);
+  sum.mean /= width;
+  sum.lines /= width;
+  return sum;
 }
 
 static void print_row(const char *name, const cost row[NSIZES]) {
@@ -65,10 +98,31 @@ static void print_row(const char *name, const cost row[NSIZES]) {
       print_message(" %4.1f %4.1f |", row[s].full, row[s].worst);
     }
   }
+  print_message("\n# | %-20s |", "  mean, lines");
+  for (unsigned s = 0; s < NSIZES; s++) {
+    bool none = isinf(row[s].mean) || !(row[s].lines > 0);
+    if (none) {
+      print_message("       - |");
+    } else {
+      print_message(" %4.1f %4.1f |", row[s].mean, row[s].lines);
+    }
+  }
   print_message("\n");
 }
 
-/* Once grown tenfold, ours is within 6 % of the best candidate for each size. */
+static double regret_of(double first, cost costs[NCANDIDATES][NSIZES]) {
+  double regret = 0;
+  for (unsigned s = 0; s < NSIZES; s++) {
+    if (pow(10, 3 + (double)s) < 9 * first) continue;
+    double best = INFINITY;
+    for (unsigned c = 0; c < NHALVES; c++) best = fmin(best, costs[c][s].full);
+    regret = fmax(regret, costs[0][s].full / best - 1);
+  }
+  return regret;
+}
+
+/* Once grown tenfold, ours is within an eighth of the best series of each size; its mean is below
+ * that of single levels that grow by three, and it probes fewer lines than levels that double. */
 static void the_table(void **state) {
   (void)state;
   const double firsts[] = {1e2, 1e3, 1e5};
@@ -82,18 +136,13 @@ static void the_table(void **state) {
       }
       print_row(candidates[c].name, costs[c]);
     }
-    for (unsigned s = 0; s < NSIZES; s++) {
-      if (pow(10, 3 + (double)s) < 9 * firsts[f]) continue;
-      double best = INFINITY, ours = 0;
-      for (unsigned c = 0; c < NCANDIDATES; c++) {
-        if (costs[c][s].full < best) best = costs[c][s].full;
-        if (candidates[c].share == share_ours) ours = costs[c][s].full;
-      }
-      if (ours / best - 1 > regret) regret = ours / best - 1;
-    }
+    regret = fmax(regret, regret_of(firsts[f], costs));
+    const cost *ours = &costs[0][5], *doubling = &costs[7][5], *tripling = &costs[8][5];
+    assert_true(ours->mean < 0.95 * tripling->mean && ours->mean < 1.12 * doubling->mean);
+    assert_true(ours->lines < 0.75 * doubling->lines && ours->lines < tripling->lines);
   }
-  print_message("# ours is at most %.1f %% above the best of them\n", 100 * regret);
-  assert_true(regret < 0.06);
+  print_message("# ours is at most %.1f %% above the best of the series\n", 100 * regret);
+  assert_true(regret < 0.125);
 }
 
 int main(void) {

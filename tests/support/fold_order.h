@@ -4,10 +4,10 @@
 
 #include "nay_sst.h"
 
-static inline int fold_compare(const nay_sst_comparator *self, const void *a, size_t a_len,
-                               const void *b, size_t b_len) {
+static inline int fold_compare(void *ctx, const void *a, size_t a_len, const void *b,
+                               size_t b_len) {
   const uint8_t *p = a, *q = b;
-  (void)self;
+  (void)ctx;
   for (size_t i = 0; i < a_len && i < b_len; i++) {
     int x = p[i] | 0x20, y = q[i] | 0x20;
     if (x != y) return x < y ? -1 : 1;

@@ -11,6 +11,7 @@
 #include "nay_sst_filters.h"
 #include "nay_sst_iter.h"
 #include "support/exercise.h"
+#include "support/sst_calls.h"
 #include "support/sst_seal.h"
 
 /* ---- checksums ---- */
@@ -67,7 +68,7 @@ static inline void seal_foreign(uint8_t *bytes, size_t len, const char *name) {
 static inline void exercise_entries(const nay_sst *t) {
   nay_sst_iter *it;
   nay_sst_value value = {.size = sizeof value};
-  if (nay_sst_iter_new(t, &it) != NAY_OK) return;
+  if (nay_sst_iter_new(t, NULL, &it) != NAY_OK) return;
   nay_status status = nay_sst_iter_first(it);
   unsigned n = 0;
   for (; status == NAY_OK && n < 4000; n++, status = nay_sst_iter_next(it)) {
@@ -78,7 +79,7 @@ static inline void exercise_entries(const nay_sst *t) {
     CHECK(nay_sst_key_split(key, len, &v) == NAY_OK);
     uint8_t sum = 0;
     for (size_t i = 0; i < value_len; i++) sum ^= bytes[i];
-    (void)nay_sst_iter_term(it);
+    CHECK(nay_sst_iter_entry(it, &v) == NAY_OK);
     if (n >= 64 || sum == 77) continue;
     nay_status got = nay_sst_get(t, v.key, v.len, v.sequence, NULL, &value);
     CHECK(got == NAY_ENOMEM || (got == (v.deleted ? NAY_ENOENT : NAY_OK) &&
@@ -94,12 +95,11 @@ static inline void exercise_entries(const nay_sst *t) {
 
 static inline void exercise_foreign_table(const nay_sst *t, bool filters) {
   nay_sst_info info = {.size = sizeof info};
-  nay_sst_foreign_info foreign = {.size = sizeof foreign};
   nay_sst_value value = {.size = sizeof value};
   uint64_t nentries, ndenied;
   nay_diag diag = {.what = NULL};
   nay_sst_stats(t, &info);
-  CHECK(nay_sst_foreign_describe(t, &foreign) == NAY_OK && foreign.layout != NULL);
+  CHECK(info.foreign != NULL && info.foreign->layout != NULL);
   for (size_t i = 0; nay_sst_caveat(t, i) != NULL; i++) CHECK(i < 10);
   nay_status status = nay_sst_verify(t, &diag, &nentries, &ndenied);
   CHECK(status == NAY_OK ? ndenied <= nentries : diag.what != NULL);
@@ -115,7 +115,7 @@ static inline void exercise_foreign_filters(const uint8_t *bytes, size_t len, co
   nay_sst_filters_options o = {sizeof o, .codecs = how->codecs, .ncodecs = how->ncodecs};
   nay_sst_filters *t = NULL;
   nay_diag diag = {.what = NULL};
-  nay_status status = nay_sst_filters_open_as(bytes, len, name, &o, NULL, &diag, &t);
+  nay_status status = filters_layout(bytes, len, name, &o, NULL, &diag, &t);
   CHECK((status == NAY_OK) == (t != NULL) && (status == NAY_OK || diag.what != NULL));
   if (t == NULL) return;
   nay_sst_filters_info info = {.size = sizeof info};
@@ -146,7 +146,7 @@ static inline bool exercise_foreign(const uint8_t *bytes, size_t len, const char
                                 .max_block_bytes = 1 << 20};
     nay_sst *t = NULL;
     nay_diag diag = {.what = NULL};
-    nay_status status = nay_sst_view_as(bytes, len, name, &how, &allocator, &diag, &t);
+    nay_status status = view_layout(bytes, len, name, &how, &allocator, &diag, &t);
     CHECK((status == NAY_OK) == (t != NULL) && (status == NAY_OK || diag.what != NULL));
     if (t != NULL) exercise_foreign_table(t, filters != 0);
     nay_sst_free(t);

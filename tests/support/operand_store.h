@@ -73,9 +73,9 @@ static inline size_t spell(const store *st, unsigned user, uint64_t spelling, ch
 
 static inline nay_sst_entry version_of(const store *st, unsigned s, char key[32]) {
   const store_entry *w = &st->writes[s];
-  return (nay_sst_entry){sizeof(nay_sst_entry),      key,
-                         spell(st, w->user, s, key), s,
-                         w->type == DELETION,        w->type == OPERAND};
+  return (nay_sst_entry){
+      sizeof(nay_sst_entry), key, spell(st, w->user, s, key), s, w->type == DELETION,
+      w->type == OPERAND,    0};
 }
 
 /* ---- the model ---- */
@@ -186,7 +186,7 @@ static inline void store_flush(store *st) {
   store_fill(st);
   for (size_t i = 0; i < st->mem.n; i++) {
     const memtable_entry *e = &st->mem.at[i];
-    assert_ok(nay_sst_writer_add(w, e->key, e->len, e->value, e->value_len));
+    assert_ok(nay_sst_writer_add(w, e->key, e->len, e->value, e->value_len, NULL));
   }
   assert_ok(nay_sst_writer_finish(w, NULL));
   nay_sst_writer_free(w);

@@ -6,27 +6,24 @@
 
 #include "nay_sst.h"
 
-static inline size_t snappy_bound(const nay_sst_codec *self, size_t len) {
-  (void)self;
+static inline size_t snappy_bound(void *ctx, size_t len) {
+  (void)ctx;
   return snappy_max_compressed_length(len);
 }
 
-static inline bool snappy_pack(const nay_sst_codec *self, const void *src, size_t len, void *dst,
-                               size_t *dst_len) {
-  (void)self;
+static inline bool snappy_pack(void *ctx, const void *src, size_t len, void *dst, size_t *dst_len) {
+  (void)ctx;
   *dst_len = snappy_max_compressed_length(len);
   return snappy_compress(src, len, dst, dst_len) == SNAPPY_OK;
 }
 
-static inline bool snappy_size(const nay_sst_codec *self, const void *src, size_t len,
-                               size_t *size) {
-  (void)self;
+static inline bool snappy_size(void *ctx, const void *src, size_t len, size_t *size) {
+  (void)ctx;
   return snappy_uncompressed_length(src, len, size) == SNAPPY_OK;
 }
 
-static inline bool snappy_unpack(const nay_sst_codec *self, const void *src, size_t len, void *dst,
-                                 size_t size) {
-  (void)self;
+static inline bool snappy_unpack(void *ctx, const void *src, size_t len, void *dst, size_t size) {
+  (void)ctx;
   return snappy_uncompress(src, len, dst, &size) == SNAPPY_OK;
 }
 

@@ -49,7 +49,7 @@ static inline void history_write_users(const history *h, unsigned a, unsigned b,
       nay_sst_entry version = {
           .size = sizeof version, .key = key, .len = len, .sequence = s, .deleted = h->deleted[s]};
       size_t value_len = h->deleted[s] ? 0 : history_value(s, value);
-      assert_ok(nay_sst_writer_add_entry(w, &version, value, value_len));
+      assert_ok(nay_sst_writer_add_entry(w, &version, value, value_len, NULL));
     }
   }
   assert_ok(nay_sst_writer_finish(w, NULL));

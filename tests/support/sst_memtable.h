@@ -24,7 +24,7 @@ typedef struct memtable {
 static inline int memtable_compare(const memtable *m, const memtable_entry *e, const void *key,
                                    size_t len) {
   size_t user = e->len - 8;
-  if (m->order != NULL) return m->order->compare(m->order, e->key, user, key, len);
+  if (m->order != NULL) return m->order->compare(m->order->ctx, e->key, user, key, len);
   int sign = memcmp(e->key, key, user < len ? user : len);
   return sign != 0 ? sign : (user > len) - (user < len);
 }
@@ -33,7 +33,7 @@ static inline void memtable_add(memtable *m, const nay_sst_entry *v, const char 
                                 size_t value_len) {
   memtable_entry *e = &m->at[m->n++];
   assert_true(m->n <= MEMTABLE_MOST && v->len + 8 <= sizeof e->key);
-  assert_ok(nay_sst_key_join(v, e->key));
+  assert_ok(nay_sst_key_join(v, e->key, sizeof e->key, NULL));
   e->len = v->len + 8;
   e->value = value;
   e->value_len = value_len;
@@ -81,7 +81,7 @@ static inline const void *memtable_value(void *state, size_t *len) {
 }
 
 static inline nay_sst_source memtable_source(memtable *m, bool stable) {
-  return (nay_sst_source)MERGE_SOURCE(memtable, .state = m, .stable = stable);
+  return (nay_sst_source)MERGE_SOURCE(memtable, .ctx = m, .stable = stable);
 }
 
 #endif /* NAY_TEST_SST_MEMTABLE_H */

@@ -3,6 +3,7 @@
 #define NAY_TEST_SST_NUMBERS_H
 
 #include "support/snappy_codec.h"
+#include "support/sst_calls.h"
 #include "support/sst_sample.h"
 
 static inline size_t number_key(unsigned i, char key[32]) {
@@ -16,7 +17,7 @@ static inline void write_even(const char *path, const nay_sst_write_options *how
   assert_ok(nay_sst_writer_new(path, how, NULL, NULL, &w));
   for (unsigned i = 0; i < n; i++) {
     int len = snprintf(value, sizeof value, "value %u", 2 * i);
-    assert_ok(nay_sst_writer_add(w, key, number_key(2 * i, key), value, (size_t)len));
+    assert_ok(nay_sst_writer_add(w, key, number_key(2 * i, key), value, (size_t)len, NULL));
   }
   assert_ok(nay_sst_writer_finish(w, NULL));
   nay_sst_writer_free(w);
@@ -30,7 +31,7 @@ static inline nay_sst *open_table(const char *path, const nay_sst_read_options *
 
 static inline nay_sst_counters counters_of(const nay_sst *t) {
   nay_sst_counters c = {.size = sizeof c};
-  nay_sst_count(t, &c);
+  table_counts(t, &c);
   return c;
 }
 

@@ -101,7 +101,7 @@ typedef struct level {
 static inline void check_output(const outputs *o, unsigned i, const nay_sst *t) {
   nay_sst_iter *it;
   uint64_t entries = 0, deletions = 0, low = UINT64_MAX, high = 0;
-  assert_ok(nay_sst_iter_new(t, &it));
+  assert_ok(nay_sst_iter_new(t, NULL, &it));
   for (nay_status s = nay_sst_iter_first(it); s == NAY_OK; s = nay_sst_iter_next(it)) {
     nay_sst_entry v = {.size = sizeof v};
     size_t len;

@@ -17,9 +17,8 @@ typedef struct own_file {
   size_t longest; /* read */
 } own_file;
 
-static inline nay_status own_read(const nay_sst_file *self, uint64_t at, void *dst, size_t len,
-                                  nay_diag *diag) {
-  own_file *f = self->state;
+static inline nay_status own_read(void *ctx, uint64_t at, void *dst, size_t len, nay_diag *diag) {
+  own_file *f = ctx;
   assert_true(len != 0 && at <= f->len && len <= f->len - at);
   if (f->reads++ == f->fail_at) {
     if (f->failure == NAY_OK) memcpy(dst, f->bytes + at, len / 2);
@@ -31,7 +30,7 @@ static inline nay_status own_read(const nay_sst_file *self, uint64_t at, void *d
   return NAY_OK;
 }
 
-static inline void own_close(const nay_sst_file *self) { ((own_file *)self->state)->closes++; }
+static inline void own_close(void *ctx) { ((own_file *)ctx)->closes++; }
 
 static inline nay_sst_file own_file_of(own_file *f) {
   return (nay_sst_file){sizeof(nay_sst_file), f->len, own_read, own_close, f};
@@ -52,9 +51,8 @@ static inline nay_status own_call(own_sink *s) {
   return s->failed ? s->failure : NAY_OK;
 }
 
-static inline nay_status own_write(const nay_sst_target *self, const void *bytes, size_t len,
-                                   nay_diag *diag) {
-  own_sink *s = self->state;
+static inline nay_status own_write(void *ctx, const void *bytes, size_t len, nay_diag *diag) {
+  own_sink *s = ctx;
   (void)diag;
   nay_status status = own_call(s);
   if (status != NAY_OK) return status;
@@ -64,24 +62,24 @@ static inline nay_status own_write(const nay_sst_target *self, const void *bytes
   return NAY_OK;
 }
 
-static inline nay_status own_sync(const nay_sst_target *self, nay_diag *diag) {
-  own_sink *s = self->state;
+static inline nay_status own_sync(void *ctx, nay_diag *diag) {
+  own_sink *s = ctx;
   (void)diag;
   nay_status status = own_call(s);
   s->syncs++;
   return status;
 }
 
-static inline nay_status own_finish(const nay_sst_target *self, nay_diag *diag) {
-  own_sink *s = self->state;
+static inline nay_status own_finish(void *ctx, nay_diag *diag) {
+  own_sink *s = ctx;
   (void)diag;
   nay_status status = own_call(s);
   s->finishes++;
   return status;
 }
 
-static inline void own_abort(const nay_sst_target *self) {
-  own_sink *s = self->state;
+static inline void own_abort(void *ctx) {
+  own_sink *s = ctx;
   assert_true(s->finishes == 0 && s->aborts == 0);
   s->aborts++;
 }

@@ -10,6 +10,7 @@
 #include "nay_sst_iter.h"
 #include "support/temp.h"
 #include "support/test.h"
+#include "table/write_options.h"
 
 #define SAMPLE_KEY_MAX 48
 
@@ -57,7 +58,7 @@ static inline int sample_compare(const void *a, const void *b) {
 /* sample_order: in the order of the sample. */
 static inline int sample_order(const sample *s, const sample_entry *x, const sample_entry *y) {
   if (s->order == NULL) return sample_compare(x, y);
-  return s->order->compare(s->order, x->key, x->len, y->key, y->len);
+  return s->order->compare(s->order->ctx, x->key, x->len, y->key, y->len);
 }
 
 /* sample_sort: insertion, as qsort has no context. */
@@ -132,9 +133,9 @@ static inline void sample_write(const sample *s, const char *path,
   assert_ok(nay_sst_writer_new(path, options, NULL, NULL, &w));
   for (size_t i = 0; i < s->n; i++) {
     const sample_entry *e = &s->entries[i];
-    assert_ok(nay_sst_writer_add(w, e->key, e->len, e->value, e->value_len));
+    assert_ok(nay_sst_writer_add(w, e->key, e->len, e->value, e->value_len, NULL));
   }
-  assert_int_equal(nay_sst_writer_count(w), s->n);
+  assert_int_equal(nay_sst__writer_count(w), s->n);
   assert_ok(nay_sst_writer_finish(w, NULL));
   nay_sst_writer_free(w);
 }
@@ -170,11 +171,11 @@ static inline size_t sample_copy_table(const nay_sst *t, const char *path,
   nay_sst_iter *it;
   nay_sst_writer *w;
   size_t n = 0, len, value_len;
-  assert_ok(nay_sst_iter_new(t, &it));
+  assert_ok(nay_sst_iter_new(t, NULL, &it));
   assert_ok(nay_sst_writer_new(path, how, NULL, NULL, &w));
   for (nay_status s = nay_sst_iter_first(it); s == NAY_OK; s = nay_sst_iter_next(it), n++) {
     const void *key = nay_sst_iter_key(it, &len), *value = nay_sst_iter_value(it, &value_len);
-    assert_ok(nay_sst_writer_add(w, key, len, value, value_len));
+    assert_ok(nay_sst_writer_add(w, key, len, value, value_len, NULL));
   }
   assert_ok(nay_sst_writer_finish(w, NULL));
   nay_sst_writer_free(w);
@@ -204,7 +205,7 @@ static inline void sample_assert_entry(const nay_sst_iter *it, const sample_entr
 /* sample_check_iter: both directions, and seeks. */
 static inline void sample_check_iter(sample *s, const nay_sst *t) {
   nay_sst_iter *it;
-  assert_ok(nay_sst_iter_new(t, &it));
+  assert_ok(nay_sst_iter_new(t, NULL, &it));
   nay_status status = nay_sst_iter_first(it);
   for (size_t i = 0; i < s->n; i++, status = nay_sst_iter_next(it)) {
     assert_ok(status);

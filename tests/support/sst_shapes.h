@@ -14,6 +14,7 @@
 #include "nay_sst_lookup.h"
 #include "support/sst_numbers.h"
 #include "support/sst_own_io.h"
+#include "table/table.h"
 
 #define N_KEYS 120u
 #define PREFIX 10u /* keys that share it: ten numbers */
@@ -91,8 +92,8 @@ static inline void shape_make(const shape *s, const char *path, unsigned odd) {
     size_t len = number_key(number, key);
     int n = snprintf(value, sizeof value, "value %08u ..........", number);
     nay_sst_entry v = {.size = sizeof v, .key = key, .len = len, .sequence = 7};
-    assert_ok(s->internal ? nay_sst_writer_add_entry(w, &v, value, (size_t)n)
-                          : nay_sst_writer_add(w, key, len, value, (size_t)n));
+    assert_ok(s->internal ? nay_sst_writer_add_entry(w, &v, value, (size_t)n, NULL)
+                          : nay_sst_writer_add(w, key, len, value, (size_t)n, NULL));
   }
   assert_ok(nay_sst_writer_finish(w, NULL));
   nay_sst_writer_free(w);
@@ -166,8 +167,8 @@ static inline void assert_same_gets(const nay_sst *t, const nay_sst *want) {
     assert_status(status, i % 2 == 0 && i < 2 * N_KEYS ? NAY_OK : NAY_ENOENT);
     if (status == NAY_OK) assert_true(same_bytes(a.bytes, a.len, b.bytes, b.len));
     assert_true(nay_sst_may_contain(t, key, len) == nay_sst_may_contain(want, key, len));
-    assert_ok(nay_sst_approximate_offset(t, key, len, NULL, &x));
-    assert_ok(nay_sst_approximate_offset(want, key, len, NULL, &y));
+    assert_ok(nay_sst__approximate_offset(t, key, len, NULL, &x));
+    assert_ok(nay_sst__approximate_offset(want, key, len, NULL, &y));
     assert_true(x == y);
   }
   nay_sst_value_free(&a);
@@ -186,8 +187,8 @@ static inline void assert_same_entry(const nay_sst_iter *a, const nay_sst_iter *
 static inline void assert_same_walks(const nay_sst *t, const nay_sst *want) {
   nay_sst_iter *a, *b;
   char key[32];
-  assert_ok(nay_sst_iter_new(t, &a));
-  assert_ok(nay_sst_iter_new(want, &b));
+  assert_ok(nay_sst_iter_new(t, NULL, &a));
+  assert_ok(nay_sst_iter_new(want, NULL, &b));
   nay_status status = nay_sst_iter_first(b);
   assert_status(nay_sst_iter_first(a), status);
   while (status == NAY_OK) {
@@ -252,7 +253,7 @@ static inline void assert_same_lookups(const nay_sst *t) {
 static inline void assert_same_info(const nay_sst *t, const nay_sst *want) {
   nay_sst_info a = info_of(t), b = info_of(want);
   assert_true(same_bytes(a.smallest, a.smallest_len, b.smallest, b.smallest_len));
-  assert_true(same_bytes(a.largest, a.largest_len, b.largest, b.largest_len));
+  assert_true(same_bytes(a.upper_bound, a.upper_bound_len, b.upper_bound, b.upper_bound_len));
   assert_true(a.nblocks == b.nblocks && a.filter == b.filter && a.filter_used == b.filter_used &&
               a.filter_bytes == b.filter_bytes && a.npartitions == b.npartitions &&
               a.prefix_used == b.prefix_used && a.prefix_bytes == b.prefix_bytes);
@@ -276,7 +277,7 @@ static inline void assert_same_compaction(const nay_sst *t, const nay_sst *want)
 static inline bool shapes_init(void) {
   return nay_policy_leveldb(10, &leveldb) == NAY_OK &&
          nay_sst_prefix_fixed(PREFIX, &prefix) == NAY_OK &&
-         nay_sst_comparator_reverse(&reverse) == NAY_OK;
+         nay_sst_comparator_find("rocksdb.ReverseBytewiseComparator", &reverse) == NAY_OK;
 }
 
 #endif /* NAY_TEST_SST_SHAPES_H */

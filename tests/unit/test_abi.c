@@ -23,6 +23,7 @@
 #include "nay_sst_plan.h"
 #include "support/abi_sizes.h"
 #include "support/flaky.h"
+#include "support/sst_calls.h"
 #include "support/sst_numbers.h"
 
 static nay_filter *filter; /* of foo */
@@ -58,7 +59,9 @@ static nay_status out_leveldb(void *o) { return nay_policy_leveldb(10, o); }
 static nay_status out_small(void *o) { return nay_policy_small(10, o); }
 static nay_status out_fixed(void *o) { return nay_sst_prefix_fixed(4, o); }
 static nay_status out_delimiter(void *o) { return nay_sst_prefix_delimiter('/', o); }
-static nay_status out_reverse(void *o) { return nay_sst_comparator_reverse(o); }
+static nay_status out_reverse(void *o) {
+  return nay_sst_comparator_find("rocksdb.ReverseBytewiseComparator", o);
+}
 static nay_status out_named(void *o) { return nay_sst_comparator_find("nay.prefix.7", o); }
 static nay_status out_version(void *o) { return nay_sst_key_split("k\1\0\0\0\0\0\0\0", 9, o); }
 static nay_status out_merge_version(void *o) {
@@ -70,8 +73,6 @@ static nay_status out_merge_version(void *o) {
   return status;
 }
 static nay_status out_info(void *o) { return nay_sst_stats(table, o); }
-static nay_status out_stated(void *o) { return nay_sst_stated(table, o); }
-static nay_status out_counters(void *o) { return nay_sst_count(table, o); }
 static nay_status out_lookup_counters(void *o) { return nay_sst_lookup_stats(lookup, o); }
 static nay_status out_cache(void *o) { return nay_sst_cache_stats(cache, o); }
 static nay_status out_tables(void *o) { return nay_sst_pool_stats(tables, o); }
@@ -133,8 +134,6 @@ static const output outputs[] = {
     {"nay_sst_entry", sizeof(nay_sst_entry), out_version},
     {"nay_sst_entry of a merge", sizeof(nay_sst_entry), out_merge_version},
     {"nay_sst_info", sizeof(nay_sst_info), out_info},
-    {"nay_sst_properties", sizeof(nay_sst_properties), out_stated},
-    {"nay_sst_counters", sizeof(nay_sst_counters), out_counters},
     {"nay_sst_counters of a lookup", sizeof(nay_sst_counters), out_lookup_counters},
     {"nay_sst_cache_info", sizeof(nay_sst_cache_info), out_cache},
     {"nay_sst_pool_info", sizeof(nay_sst_pool_info), out_tables},
@@ -172,7 +171,7 @@ static void fill_prefix(void *o) {
 }
 static void fill_comparator(void *o) {
   nay_sst_comparator c = {.size = sizeof c};
-  assert_ok(nay_sst_comparator_decimal(&c));
+  assert_ok(nay_sst_comparator_find("nay.decimal", &c));
   memcpy(o, &c, sizeof c);
 }
 static void fill_codec(void *o) { memcpy(o, &snappy_codec, sizeof snappy_codec); }
@@ -254,7 +253,7 @@ static nay_status in_version(const void *o, nay_diag *diag) {
   nay_sst_write_options how = {sizeof how, .keys = NAY_SST_KEYS_INTERNAL};
   (void)diag;
   assert_ok(nay_sst_writer_new(temp_path(path, "abi-v.ldb"), &how, NULL, NULL, &w));
-  nay_status status = nay_sst_writer_add_entry(w, o, "", 0);
+  nay_status status = nay_sst_writer_add_entry(w, o, "", 0, NULL);
   nay_sst_writer_free(w);
   return status;
 }
@@ -278,10 +277,9 @@ static nay_status in_tables_read(const void *o, nay_diag *diag) {
   nay_sst_pool_options t = {sizeof t, .max_open = 1, .read = o};
   return in_tables(&t, diag);
 }
-static nay_status abi_read_at(const nay_sst_file *self, uint64_t at, void *dst, size_t len,
-                              nay_diag *diag) {
+static nay_status abi_read_at(void *ctx, uint64_t at, void *dst, size_t len, nay_diag *diag) {
   (void)diag;
-  memcpy(dst, (const uint8_t *)self->state + at, len);
+  memcpy(dst, (const uint8_t *)ctx + at, len);
   return NAY_OK;
 }
 static void fill_file(void *o) {
@@ -294,9 +292,8 @@ static nay_status in_file(const void *o, nay_diag *diag) {
   nay_sst_free(t);
   return status;
 }
-static nay_status abi_write(const nay_sst_target *self, const void *bytes, size_t len,
-                            nay_diag *diag) {
-  (void)self, (void)bytes, (void)len, (void)diag;
+static nay_status abi_write(void *ctx, const void *bytes, size_t len, nay_diag *diag) {
+  (void)ctx, (void)bytes, (void)len, (void)diag;
   return NAY_OK;
 }
 static void fill_sink(void *o) {
@@ -326,7 +323,7 @@ static nay_status in_read_comparator(const void *o, nay_diag *diag) {
   char path[TEMP_MAX];
   nay_sst_writer *w;
   nay_sst *t = NULL;
-  assert_ok(nay_sst_comparator_decimal(&decimal));
+  assert_ok(nay_sst_comparator_find("nay.decimal", &decimal));
   write.comparator = &decimal;
   assert_ok(nay_sst_writer_new(temp_path(path, "abi-order.ldb"), &write, NULL, NULL, &w));
   assert_ok(nay_sst_writer_finish(w, NULL));
@@ -343,7 +340,7 @@ static nay_status in_read_prefix(const void *o, nay_diag *diag) {
 static nay_status in_key_join(const void *o, nay_diag *diag) {
   uint8_t key[64];
   (void)diag;
-  return nay_sst_key_join(o, key);
+  return nay_sst_key_join(o, key, sizeof key, NULL);
 }
 static nay_status in_merge(const void *o, nay_diag *diag) {
   nay_sst_scan *m;
@@ -413,16 +410,15 @@ static nay_status in_lookup(const void *o, nay_diag *diag) {
   if (status == NAY_OK) nay_sst_lookup_free(l);
   return status;
 }
-static void fill_newer(void *o) {
-  static const void *const operands[] = {"+1"};
-  static const size_t lens[] = {2};
-  nay_sst_lookup_newer newer = {sizeof newer, .operands = operands, .lens = lens, .n = 1};
-  memcpy(o, &newer, sizeof newer);
+static void fill_cache(void *o) {
+  nay_sst_cache_options c = {sizeof c, 1000, 100, true};
+  memcpy(o, &c, sizeof c);
 }
-static nay_status in_newer(const void *o, nay_diag *diag) {
-  nay_sst_value v = {.size = sizeof v};
-  nay_status status = nay_sst_lookup_get_below(lookup, "k", 1, 1, o, diag, &v, NULL);
-  return status == NAY_ENOTSUP ? NAY_OK : status; /* no operator: the struct was read */
+static nay_status in_cache(const void *o, nay_diag *diag) {
+  nay_sst_cache *c;
+  nay_status status = nay_sst_cache_new(o, NULL, diag, &c);
+  if (status == NAY_OK) nay_sst_cache_free(c);
+  return status;
 }
 static void fill_map(void *o) {
   nay_params p = {sizeof p, .kind = NAY_MAP, .value_bits = 3};
@@ -449,17 +445,6 @@ static nay_status in_lsm(const void *o, nay_diag *diag) {
   nay_sst_plan *plan;
   nay_status status = nay_sst_plan_new(o, NULL, diag, &plan);
   if (status == NAY_OK) nay_sst_plan_free(plan);
-  return status;
-}
-static void fill_foreign(void *o) {
-  nay_sst_foreign_options f = {sizeof f, .name = "nori-sst"};
-  memcpy(o, &f, sizeof f);
-}
-static nay_status in_foreign(const void *o, nay_diag *diag) {
-  char path[TEMP_MAX];
-  nay_sst_foreign_writer *w;
-  nay_status status = nay_sst_foreign_writer_new(temp_path(path, "abi-f.sst"), o, NULL, diag, &w);
-  if (status == NAY_OK) nay_sst_foreign_writer_free(w);
   return status;
 }
 static nay_status in_table_filters(const void *o, nay_diag *diag) {
@@ -492,7 +477,7 @@ static const input inputs[] = {
     INPUT(nay_sst_lookup_level, fill_nothing, in_level),
     INPUT(nay_sst_lookup_edit, fill_nothing, in_edit),
     INPUT(nay_sst_lookup_options, fill_nothing, in_lookup),
-    INPUT(nay_sst_lookup_newer, fill_newer, in_newer),
+    INPUT(nay_sst_cache_options, fill_cache, in_cache),
     INPUT(nay_sst_outputs, fill_outputs, in_outputs),
     INPUT_WITHOUT_DIAG(nay_sst_entry, fill_version, in_version),
     INPUT_WITHOUT_DIAG(nay_sst_entry, fill_version, in_key_join),
@@ -510,7 +495,6 @@ static const input inputs[] = {
     INPUT(nay_params, fill_map, in_map_build),
     INPUT(nay_params, fill_map, in_map_builder),
     INPUT(nay_sst_plan_params, fill_lsm, in_lsm),
-    INPUT(nay_sst_foreign_options, fill_foreign, in_foreign),
 };
 
 /* ---- in and out: a value ---- */
@@ -645,7 +629,9 @@ static void prepare(void) {
   table_bytes = sample_read(table_path, &len);
   const nay_sst *one = table;
   nay_sst_pool_options few = {sizeof few, .max_open = 1};
-  assert_ok(nay_sst_cache_new(1024, 1024, NULL, &cache));
+  assert_ok(
+      nay_sst_cache_new(&(nay_sst_cache_options){sizeof(nay_sst_cache_options), 1024, 1024, false},
+                        NULL, NULL, &cache));
   assert_ok(nay_sst_pool_new(&few, NULL, NULL, &tables));
   assert_ok(
       nay_sst_lookup_new(&(nay_sst_lookup_level){sizeof(nay_sst_lookup_level), &one, 1, false}, 1,

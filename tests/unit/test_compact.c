@@ -142,7 +142,7 @@ static void outputs_are_in_the_order_of_the_inputs(void **state) {
   char paths[3][TEMP_MAX], key[32], value[32];
   static outputs out;
   nay_sst_comparator reverse = {.size = sizeof reverse};
-  assert_ok(nay_sst_comparator_reverse(&reverse));
+  assert_ok(nay_sst_comparator_find("rocksdb.ReverseBytewiseComparator", &reverse));
   nay_sst_write_options write = {
       .size = sizeof write, .comparator = &reverse, .filter = NAY_SST_FULL_FILTER};
   nay_sst_read_options read = {sizeof read, .comparator = &reverse};
@@ -154,7 +154,7 @@ static void outputs_are_in_the_order_of_the_inputs(void **state) {
     for (unsigned k = N; k-- > 0;) {
       int len = snprintf(value, sizeof value, "table %u", i);
       if (k % (i + 2) != 0) continue;
-      assert_ok(nay_sst_writer_add(w, key, number_key(k, key), value, (size_t)len));
+      assert_ok(nay_sst_writer_add(w, key, number_key(k, key), value, (size_t)len, NULL));
     }
     assert_ok(nay_sst_writer_finish(w, NULL));
     nay_sst_writer_free(w);
@@ -337,7 +337,8 @@ static size_t peak_of_disjoint(unsigned n) {
     nay_sst_write_options big = {sizeof big, .block_bytes = 64 << 10};
     assert_ok(nay_sst_writer_new(temp_path(paths[i], name), &big, NULL, NULL, &w));
     for (unsigned k = 0; k < 200; k++) {
-      assert_ok(nay_sst_writer_add(w, key, number_key(i * 1000 + k, key), value, sizeof value));
+      assert_ok(
+          nay_sst_writer_add(w, key, number_key(i * 1000 + k, key), value, sizeof value, NULL));
     }
     assert_ok(nay_sst_writer_finish(w, NULL));
     nay_sst_writer_free(w);

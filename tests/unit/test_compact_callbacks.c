@@ -129,7 +129,7 @@ static void operands_write(const history *h, unsigned a, unsigned b, const char 
       v.deleted = h->deleted[s];
       v.merge = !v.deleted && is_operand(s);
       int len = v.deleted ? 0 : snprintf(value, sizeof value, "%c%u", v.merge ? '+' : '=', s);
-      assert_ok(nay_sst_writer_add_entry(w, &v, value, (size_t)len));
+      assert_ok(nay_sst_writer_add_entry(w, &v, value, (size_t)len, NULL));
     }
   }
   assert_ok(nay_sst_writer_finish(w, NULL));
@@ -229,10 +229,10 @@ static void an_operand_is_no_value(void **state) {
   nay_diag diag = {.what = NULL};
   assert_ok(nay_sst_writer_new(temp_path(path, "operand.ldb"), &internal_keys, NULL, NULL, &w));
   nay_sst_entry one = {.size = sizeof one, .key = "k", .len = 1, .sequence = 5, .merge = true};
-  assert_ok(nay_sst_writer_add_entry(w, &one, "+5", 2));
+  assert_ok(nay_sst_writer_add_entry(w, &one, "+5", 2, NULL));
   one.sequence = 4;
   one.deleted = true;
-  assert_status(nay_sst_writer_add_entry(w, &one, "", 0), NAY_EINVAL); /* one of the two */
+  assert_status(nay_sst_writer_add_entry(w, &one, "", 0, NULL), NAY_EINVAL); /* one of the two */
   assert_ok(nay_sst_writer_finish(w, NULL));
   nay_sst_writer_free(w);
   nay_sst *t = open_table(path, &read_internal);

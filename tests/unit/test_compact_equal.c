@@ -52,11 +52,11 @@ static void write_part(const shape *p, const history *h, unsigned a, unsigned b,
       char key[32], value[32];
       if (h->user[s] != user) continue;
       size_t len = spell_write(h, s, key), value_len = value_of(p, h, s, value);
-      nay_sst_entry v = {sizeof v, key, len, s, h->deleted[s], is_operand(p, h, s)};
+      nay_sst_entry v = {sizeof v, key, len, s, h->deleted[s], is_operand(p, h, s), 0};
       if (p->internal) {
-        assert_ok(nay_sst_writer_add_entry(w, &v, value, value_len));
+        assert_ok(nay_sst_writer_add_entry(w, &v, value, value_len, NULL));
       } else {
-        assert_ok(nay_sst_writer_add(w, key, len, value, value_len));
+        assert_ok(nay_sst_writer_add(w, key, len, value, value_len, NULL));
         break;
       }
     }
@@ -89,7 +89,7 @@ static void fold_inputs(const shape *p, const history *h, const nay_sst_comparat
 static void fold_done(void *ctx, const nay_sst_output *out) {
   outputs *o = ctx;
   unsigned at = o->n++;
-  for (; at > 0 && fold_compare(&fold, o->done[at - 1].smallest, out->smallest_len, out->smallest,
+  for (; at > 0 && fold_compare(NULL, o->done[at - 1].smallest, out->smallest_len, out->smallest,
                                 out->smallest_len) > 0;
        at--) {
     o->done[at] = o->done[at - 1];
@@ -274,10 +274,10 @@ static void a_deletion_hides_other_spellings(void **state) {
   const nay_sst *t[2];
   for (unsigned i = 0; i < 2; i++) { /* newest first */
     nay_sst_writer *w;
-    nay_sst_entry v = {sizeof v, i == 0 ? "KEY" : "key", 3, 2 - i, i == 0, false};
+    nay_sst_entry v = {sizeof v, i == 0 ? "KEY" : "key", 3, 2 - i, i == 0, false, 0};
     temp_path(paths[i], i == 0 ? "newer.ldb" : "older.ldb");
     assert_ok(nay_sst_writer_new(paths[i], &how, NULL, NULL, &w));
-    assert_ok(nay_sst_writer_add_entry(w, &v, "old", i == 0 ? 0 : 3));
+    assert_ok(nay_sst_writer_add_entry(w, &v, "old", i == 0 ? 0 : 3, NULL));
     assert_ok(nay_sst_writer_finish(w, NULL));
     nay_sst_writer_free(w);
     t[i] = open_fold(&internal, &fold, paths[i]);

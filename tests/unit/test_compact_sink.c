@@ -47,9 +47,8 @@ static nay_status bag_call(bag_sink *s, unsigned *count) {
   return status;
 }
 
-static nay_status bag_write(const nay_sst_target *self, const void *bytes, size_t len,
-                            nay_diag *diag) {
-  bag_sink *s = self->state;
+static nay_status bag_write(void *ctx, const void *bytes, size_t len, nay_diag *diag) {
+  bag_sink *s = ctx;
   (void)diag;
   nay_status status = bag_call(s, NULL);
   if (status != NAY_OK) return status;
@@ -63,20 +62,20 @@ static nay_status bag_write(const nay_sst_target *self, const void *bytes, size_
   return NAY_OK;
 }
 
-static nay_status bag_sync(const nay_sst_target *self, nay_diag *diag) {
-  bag_sink *s = self->state;
+static nay_status bag_sync(void *ctx, nay_diag *diag) {
+  bag_sink *s = ctx;
   (void)diag;
   return bag_call(s, &s->syncs);
 }
 
-static nay_status bag_finish(const nay_sst_target *self, nay_diag *diag) {
-  bag_sink *s = self->state;
+static nay_status bag_finish(void *ctx, nay_diag *diag) {
+  bag_sink *s = ctx;
   (void)diag;
   return bag_call(s, &s->finishes);
 }
 
-static void bag_abort(const nay_sst_target *self) {
-  bag_sink *s = self->state;
+static void bag_abort(void *ctx) {
+  bag_sink *s = ctx;
   pthread_mutex_lock(&s->bag->lock);
   s->bag->wrong += s->finishes != 0 || s->aborts != 0;
   s->aborts++;
@@ -100,7 +99,7 @@ static const nay_sst_target *bag_next(void *ctx) {
 
 static void bag_done(void *ctx, const nay_sst_output *o) {
   bag *b = ctx;
-  bag_sink *s = o->sink != NULL ? o->sink->state : NULL;
+  bag_sink *s = o->sink != NULL ? o->sink->ctx : NULL;
   unsigned at = b->ndone++;
   pthread_mutex_lock(&b->lock); /* sinks of other threads write meanwhile */
   b->wrong += o->path != NULL || s == NULL || s->finishes != 1 || s->told++ != 0;
@@ -212,7 +211,7 @@ static void without_a_path(void **state) {
   assert_ok(nay_sst_memory_new(NULL, &second));
   assert_ok(nay_sst_memory_target(first, &sink));
   assert_ok(nay_sst_writer_new_target(&sink, NULL, NULL, NULL, &w));
-  assert_ok(nay_sst_writer_add(w, "a", 1, "1", 1));
+  assert_ok(nay_sst_writer_add(w, "a", 1, "1", 1, NULL));
   assert_ok(nay_sst_writer_finish(w, NULL));
   nay_sst_writer_free(w);
   const void *bytes = nay_sst_memory_bytes(first, &len);
@@ -331,7 +330,7 @@ static void progress_cancels(void **state) {
   assert_ok(nay_sst_writer_new(temp_path(path, "many.ldb"), NULL, NULL, NULL, &w));
   for (unsigned i = 0; i < N_MANY; i++) {
     char key[32];
-    assert_ok(nay_sst_writer_add(w, key, number_key(i, key), value, sizeof value));
+    assert_ok(nay_sst_writer_add(w, key, number_key(i, key), value, sizeof value, NULL));
   }
   assert_ok(nay_sst_writer_finish(w, NULL));
   nay_sst_writer_free(w);
@@ -361,8 +360,8 @@ static void progress_cancels(void **state) {
 
 static unsigned refused_aborts;
 
-static void count_abort(const nay_sst_target *self) {
-  (void)self;
+static void count_abort(void *ctx) {
+  (void)ctx;
   refused_aborts++;
 }
 

@@ -5,6 +5,7 @@
  */
 #include "golden/foreign_vectors.h"
 #include "support/foreign_exercise.h"
+#include "support/sst_calls.h"
 
 typedef struct victim {
   const char *name, *file;
@@ -62,7 +63,7 @@ static void every_flipped_bit(void **state) {
     if (checks && in_data && opened) {
       nay_sst *t;
       uint64_t n, denied;
-      assert_ok(nay_sst_view_as(copy, b.len, v->name, NULL, NULL, NULL, &t));
+      assert_ok(view_layout(copy, b.len, v->name, NULL, NULL, NULL, &t));
       assert_status(nay_sst_verify(t, NULL, &n, &denied), NAY_ECORRUPT);
       nay_sst_free(t);
     }
@@ -108,7 +109,7 @@ static void nori_footer_lies(void **state) {
     uint8_t *at = b.at + b.len + lies[i].at;
     for (unsigned j = 0; j < lies[i].width; j++) at[j] = (uint8_t)(lies[i].value >> 8 * j);
     nay__store32le(b.at + b.len - 4, nay_sst__crc32c(0, b.at + b.len - 64, 60));
-    assert_status(nay_sst_view_as(b.at, b.len, "nori-sst", NULL, NULL, &diag, &t), lies[i].status);
+    assert_status(view_layout(b.at, b.len, "nori-sst", NULL, NULL, &diag, &t), lies[i].status);
     if (strstr(diag.what, lies[i].what) == NULL) fail_msg("%zu: %s", i, diag.what);
     assert_true(diag.offset <= b.len);
     free(b.at);
@@ -189,7 +190,7 @@ static void nori_block_lies(void **state) {
     bytes_out o = nori_table(cases[i].block, cases[i].len, 1, 0);
     nay_diag diag = {.offset = UINT64_MAX};
     nay_sst *t = NULL;
-    nay_status status = nay_sst_view_as(o.at, o.len, "nori-sst", NULL, NULL, &diag, &t);
+    nay_status status = view_layout(o.at, o.len, "nori-sst", NULL, NULL, &diag, &t);
     if ((status == NAY_OK) != (cases[i].what == NULL)) fail_msg("%zu: %s", i, diag.what);
     if (status != NAY_OK && strstr(diag.what, cases[i].what) == NULL)
       fail_msg("%zu: %s", i, diag.what);
@@ -200,8 +201,8 @@ static void nori_block_lies(void **state) {
 }
 
 /* A codec that states a huge uncompressed size, or fails. */
-static bool huge_size(const nay_sst_codec *self, const void *src, size_t len, size_t *size) {
-  (void)self, (void)src, (void)len;
+static bool huge_size(void *ctx, const void *src, size_t len, size_t *size) {
+  (void)ctx, (void)src, (void)len;
   *size = (size_t)1 << 40;
   return true;
 }
@@ -218,7 +219,7 @@ static void nori_codecs(void **state) {
     nay_sst_read_options how = {sizeof how, .codecs = &lists[i], .ncodecs = lists[i] != NULL};
     nay_diag diag = {.offset = UINT64_MAX};
     nay_sst *t = NULL;
-    assert_status(nay_sst_view_as(o.at, o.len, "nori-sst", &how, NULL, &diag, &t), expected[i]);
+    assert_status(view_layout(o.at, o.len, "nori-sst", &how, NULL, &diag, &t), expected[i]);
     assert_int_equal(diag.offset, 0);
   }
 }
@@ -235,7 +236,7 @@ static void every_allocation_may_fail(void **state) {
     nay_sst *t = NULL;
     nay_diag diag = {.what = NULL};
     uint64_t n, denied;
-    nay_status status = nay_sst_view_as(b.at, b.len, v->name, NULL, &allocator, &diag, &t);
+    nay_status status = view_layout(b.at, b.len, v->name, NULL, &allocator, &diag, &t);
     if (status == NAY_OK) status = nay_sst_verify(t, &diag, &n, &denied);
     if (status == NAY_OK) exercise_entries(t);
     nay_sst_free(t);
@@ -248,7 +249,7 @@ static void every_allocation_may_fail(void **state) {
     flaky memory = {.fail_at = call};
     nay_allocator allocator = flaky_allocator(&memory);
     nay_sst_filters *t = NULL;
-    (void)nay_sst_filters_open_as(b.at, b.len, v->name, NULL, &allocator, NULL, &t);
+    (void)filters_layout(b.at, b.len, v->name, NULL, &allocator, NULL, &t);
     nay_sst_filters_free(t);
     last = memory.calls > call ? call + 1 : call - 1;
     assert_true(memory.objects == 0 && memory.faults == 0);

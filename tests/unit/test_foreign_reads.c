@@ -51,18 +51,19 @@ static void make_old(const char *path, uint64_t first, uint64_t step, uint64_t n
 /* Writes n keys from `first` on, every step-th. */
 static void make_table(const char *path, unsigned version, uint64_t first, uint64_t step,
                        uint64_t n) {
-  nay_sst_foreign_options o = {
-      .size = sizeof o, .name = "nori-sst", .quotient = version == 2, .block_bytes = 1024};
-  nay_sst_foreign_writer *w;
+  nay_sst_write_options o = {
+      .size = sizeof o, .layout = "nori-sst", .quotient = version == 2, .block_bytes = 1024};
+  nay_sst_writer *w;
   uint8_t key[32];
-  assert_ok(nay_sst_foreign_writer_new(path, &o, NULL, NULL, &w));
+  assert_ok(nay_sst_writer_new(path, &o, NULL, NULL, &w));
   for (uint64_t i = 0; i < n; i++) {
     nay_sst_entry v = {sizeof v, .key = key, .len = make_key(first + i * step, key), .sequence = 0,
                        .deleted = false};
-    assert_ok(nay_sst_foreign_writer_add(w, &v, 1, "a value of some bytes", 21, NULL));
+    v.term = 1;
+    assert_ok(nay_sst_writer_add_entry(w, &v, "a value of some bytes", 21, NULL));
   }
-  assert_ok(nay_sst_foreign_writer_finish(w, NULL));
-  nay_sst_foreign_writer_free(w);
+  assert_ok(nay_sst_writer_finish(w, NULL));
+  nay_sst_writer_free(w);
   if (version == 0) make_old(path, first, step, n);
 }
 

@@ -12,6 +12,7 @@
 #include "golden/foreign_tables.h"
 #include "nay_sst_filters.h"
 #include "nay_sst_iter.h"
+#include "support/sst_calls.h"
 
 static const char *vectors = TEST_GOLDEN;
 
@@ -51,13 +52,14 @@ static void add_entry(const foreign_table *t, const nay_sst_iter *it, text *list
   size_t len, value_len;
   const void *key = nay_sst_iter_key(it, &len), *value = nay_sst_iter_value(it, &value_len);
   nay_sst_entry v = {.size = sizeof v};
-  assert_ok(nay_sst_key_split(key, len, &v));
+  (void)key, (void)len;
+  assert_ok(nay_sst_iter_entry(it, &v));
   for (size_t i = 0; i < v.len; i++) text_add(list, "%02x", ((const uint8_t *)v.key)[i]);
   text_add(list, "\t%llu\t%c\t%zu\t", (unsigned long long)index_of(t, &v), v.deleted ? 'T' : 'P',
            value_len);
   if (t->nori) {
     text_add(list, "%016llx\t%llu\t%llu\n", (unsigned long long)XXH64(value, value_len, 0),
-             (unsigned long long)nay_sst_iter_term(it), (unsigned long long)v.sequence);
+             (unsigned long long)v.term, (unsigned long long)v.sequence);
   } else {
     text_add(list, "%08x\t%llu\n", nay__crc32(value, value_len), (unsigned long long)v.sequence);
   }
@@ -68,7 +70,7 @@ static void check_scan(const foreign_table *t, const nay_sst *sst) {
   text list = {NULL, 0, 0};
   uint64_t n = 0, back = 0;
   text_add(&list, "%s", "");
-  assert_ok(nay_sst_iter_new(sst, &it));
+  assert_ok(nay_sst_iter_new(sst, NULL, &it));
   nay_status status = nay_sst_iter_first(it);
   for (; status == NAY_OK; status = nay_sst_iter_next(it), n++) add_entry(t, it, &list);
   if (status != NAY_EEND) fail_msg("%s: %s", t->file, nay_sst_iter_diag(it)->what);
@@ -139,7 +141,7 @@ static void check_gets(const foreign_table *t, const nay_sst *sst) {
  * miss. */
 static void check_filter(const foreign_table *t, const nay_sst *sst) {
   uint8_t key[GOLDEN_KEY_MAX];
-  const nay_filter *f = nay_sst_filter_of(sst);
+  const nay_filter *f = table_filter(sst);
   uint64_t nentries = 0, ndenied = 0;
   if (f != NULL) {
     for (uint64_t i = 0; i < FOREIGN_ABSENT; i++) {
@@ -167,7 +169,7 @@ static void check_table_filters(const foreign_table *t) {
   nay_sst_filters_options how = {.size = sizeof how};
   how.codecs = nay_codecs(&how.ncodecs);
   nay_sst_filters *f;
-  assert_ok(nay_sst_filters_open_as(t->bytes.at, t->bytes.len, t->name, &how, NULL, NULL, &f));
+  assert_ok(filters_layout(t->bytes.at, t->bytes.len, t->name, &how, NULL, NULL, &f));
   bool full = full_filters(f);
   assert_int_equal(full, foreign_list_len(t->denied) != 0);
   for (uint64_t i = 0; i < t->n; i++) {
@@ -202,10 +204,10 @@ static void check_info(const foreign_table *t, const nay_sst *sst) {
                {"5305f49", "term and index", 0},
                {"390efce", "term and index", 1},
                {"w3", "timestamp", 0}};
-  nay_sst_foreign_info info = {.size = sizeof info};
   nay_sst_info plain = {.size = sizeof plain};
-  assert_ok(nay_sst_foreign_describe(sst, &info));
-  nay_sst_stats(sst, &plain);
+  assert_ok(nay_sst_stats(sst, &plain));
+  assert_non_null(plain.foreign);
+  const nay_sst_foreign_info info = *plain.foreign;
   assert_int_equal(plain.nblocks, t->nblocks);
   assert_int_equal(plain.keys, NAY_SST_KEYS_INTERNAL);
   assert_string_equal(info.layout, t->name);
@@ -227,10 +229,10 @@ static void check_table(const foreign_table *t) {
   nay_sst *sst[4];
   nay_status status = NAY_OK;
   const char *any = t->nori ? t->name : "mini-lsm-sst";
-  status = nay_sst_open_as(t->path, any, &mapped, NULL, &diag, &sst[0]);
+  status = open_layout(t->path, any, &mapped, NULL, &diag, &sst[0]);
   if (status != NAY_OK) fail_msg("%s: %s at %u", t->file, diag.what, (unsigned)diag.offset);
-  assert_ok(nay_sst_open_as(t->path, t->name, &read, NULL, &diag, &sst[1]));
-  assert_ok(nay_sst_view_as(t->bytes.at, t->bytes.len, t->name, &mapped, NULL, &diag, &sst[2]));
+  assert_ok(open_layout(t->path, t->name, &read, NULL, &diag, &sst[1]));
+  assert_ok(view_layout(t->bytes.at, t->bytes.len, t->name, &mapped, NULL, &diag, &sst[2]));
   size_t n = 3;
   if (t->nori) assert_ok(nay_sst_open(t->path, &read, NULL, &diag, &sst[n++]));
   for (size_t i = 0; i < n; i++) {

@@ -14,11 +14,10 @@
 
 static uint64_t ncompared, nread;
 
-static int counted_compare(const nay_sst_comparator *self, const void *a, size_t a_len,
-                           const void *b, size_t b_len) {
+static int counted_compare(void *ctx, const void *a, size_t a_len, const void *b, size_t b_len) {
   size_t n = a_len < b_len ? a_len : b_len;
   int order = n == 0 ? 0 : memcmp(a, b, n);
-  (void)self;
+  (void)ctx;
   ncompared++;
   return order != 0 ? order : (a_len > b_len) - (a_len < b_len);
 }
@@ -26,11 +25,10 @@ static int counted_compare(const nay_sst_comparator *self, const void *a, size_t
 static const nay_sst_comparator counted = {
     .size = sizeof counted, .name = "test.counted", .compare = counted_compare};
 
-static nay_status counted_read(const nay_sst_file *self, uint64_t at, void *dst, size_t len,
-                               nay_diag *diag) {
+static nay_status counted_read(void *ctx, uint64_t at, void *dst, size_t len, nay_diag *diag) {
   (void)diag;
   nread++;
-  memcpy(dst, (const uint8_t *)self->state + at, len);
+  memcpy(dst, (const uint8_t *)ctx + at, len);
   return NAY_OK;
 }
 
@@ -59,7 +57,7 @@ static uint64_t cost_of_memtable(size_t n) {
   for (unsigned i = 0; i < n; i++) {
     int len = snprintf(key, sizeof key, "%010u", order.key(i, (unsigned)n));
     nay_sst_entry v = {sizeof v, key, (size_t)len, .sequence = order.one_sequence ? 5 : i};
-    assert_ok(nay_sst_memtable_add(m, &v, "v", 1));
+    assert_ok(nay_sst_memtable_add(m, &v, "v", 1, NULL));
   }
   for (unsigned i = 0; i < n; i++) {
     nay_sst_value v = {.size = sizeof v};
@@ -112,13 +110,13 @@ static void tree_write(tree *t, size_t i, bool disjoint, bool properties) {
     char key[32];
     size_t len = tree_key(disjoint ? i * ENTRIES + k : k * t->n + i, key);
     nay_sst_entry v = {sizeof v, key, len, .sequence = 1 + i};
-    assert_ok(nay_sst_writer_add_entry(w, &v, "value", 5));
+    assert_ok(nay_sst_writer_add_entry(w, &v, "value", 5, NULL));
   }
   assert_ok(nay_sst_writer_finish(w, NULL));
   nay_sst_writer_free(w);
   nay_sst_file file = {sizeof file, .read_at = counted_read};
   size_t len;
-  file.state = (void *)(uintptr_t)nay_sst_memory_bytes(t->bytes[i], &len);
+  file.ctx = (void *)(uintptr_t)nay_sst_memory_bytes(t->bytes[i], &len);
   file.length = len;
   nay_sst_read_options read = {sizeof read, .keys = NAY_SST_KEYS_INTERNAL,
                                .comparator = user_order};

@@ -4,6 +4,7 @@
 #include "base/bits.h"
 #include "base/bytes.h"
 #include "cpu/groups.h"
+#include "cpu/halves.h"
 #include "hash/hash.h"
 #include "support/test.h"
 
@@ -49,6 +50,7 @@ static void groups_are_complete(void **state) {
   assert_true(t->blocked_add->add && t->blocked_add->add64);
   assert_int_equal(t->blocked_add->choose_add_blind == NULL, concurrent);
   assert_true(t->counting->add && t->counting->remove);
+  assert_true(t->scalable->choose_test && t->scalable->test64 && t->scalable->set);
   if (t->fuse != NULL) assert_true(t->fuse->test64 && t->fuse->prefetch64);
   if (t->cuckoo != NULL) assert_true(t->cuckoo->test64 && t->cuckoo->prefetch64);
   if (t->ribbon != NULL) assert_true(t->ribbon->test != NULL && t->ribbon->sum != NULL);
@@ -487,8 +489,77 @@ static void same_slots(void **state) {
   assert_memory_equal(&columns, &want, sizeof want);
 }
 
+/* A payload of random levels: of one half or two, of 1 to 64 probes, most of their bits set. */
+#define LEVELS_NBYTES 65536u
+static uint8_t levels_payload[LEVELS_NBYTES];
+
+static void a_payload_of_levels(unsigned nlevels, unsigned most_k, uint64_t seed) {
+  uint64_t at = NAY_LEVELS_HEADER + nlevels * NAY_LEVELS_ROW;
+  memset(levels_payload, 0, sizeof levels_payload);
+  nay__store32le(levels_payload, nlevels);
+  for (unsigned i = 0; i < nlevels; i++) {
+    uint8_t *row = nay__levels_row(levels_payload, i);
+    uint64_t r = nay_hash_mix(seed + i), nblocks = 1 + r % 12;
+    uint32_t k = 1 + (uint32_t)(r >> 8) % most_k, nhalves = 1 + (r >> 16 & 1);
+    uint32_t block_bytes = most_k == 64 && (r >> 17 & 1) != 0 ? 64 : 32;
+    nay__store64le(row + NAY_ROW_AT, at);
+    nay__store64le(row + NAY_ROW_NBLOCKS, nblocks);
+    nay__store32le(row + NAY_ROW_K, k);
+    nay__store32le(row + NAY_ROW_NHALVES, nhalves);
+    nay__store32le(row + NAY_ROW_BLOCK_BITS, block_bytes * 8);
+    /* about half of the keys are to be a maybe: p^k = 1 / 2 nlevels, p = 1 - ln(2 nlevels) / k */
+    uint64_t clear = 700 * (nay__log2_64(nlevels) + 1) / k, end;
+    if (clear > 700) clear = 700;
+    end = at + nay__round_up(nblocks * nhalves * block_bytes, 64);
+    for (uint64_t bit = at * 8; bit < end * 8; bit++) {
+      bool set = nay_hash_mix(seed ^ bit << 8) % 1000 >= clear;
+      levels_payload[bit / 8] |= (uint8_t)(set << bit % 8);
+    }
+    at = end;
+  }
+  assert_true(at <= LEVELS_NBYTES);
+}
+
+static void same_answers_of_levels(void **state) {
+  const nay_scalable_kernels *want = nay__kernels_scalar.scalable;
+  const nay_scalable_kernels *have = ((const nay_kernels *)*state)->scalable;
+  uint64_t hashes[128], maybes = 0, all = 0;
+  for (uint64_t round = 0; round < 400; round++) {
+    unsigned nlevels = 1 + (unsigned)(round % 20 == 19 ? 63 : round % 12);
+    a_payload_of_levels(nlevels, round % 3 == 0 ? 64 : 15, round << 32);
+    nay_bits bits = {.bytes = levels_payload};
+    nay_bits_probe probe = have->choose_test(&bits), model = want->choose_test(&bits);
+    for (unsigned i = 0; i < 128; i++) hashes[i] = nay_hash_mix(round * 128 + i);
+    uint64_t expected = want->test64(&bits, hashes, 64, NULL);
+    for (unsigned i = 0; i < 64; i++) {
+      assert_int_equal(model(&bits, hashes[i]), expected >> i & 1);
+      assert_int_equal(probe(&bits, hashes[i]), expected >> i & 1);
+    }
+    assert_true(have->test64(&bits, hashes, 64, NULL) == expected);
+    assert_true(have->test64(&bits, hashes, 64, hashes + 64) == expected);
+    assert_true(have->test64(&bits, hashes, 37, NULL) == (expected & (((uint64_t)1 << 37) - 1)));
+    maybes += nay__popcount64(expected);
+    all += 64;
+  }
+  assert_true(maybes > all / 8 && maybes < all - all / 8);
+}
+
+static void same_bits_of_halves(void **state) {
+  const nay_scalable_kernels *have = ((const nay_kernels *)*state)->scalable;
+  for (uint32_t k = 1; k <= 64; k++) {
+    uint8_t a[NAY_BLOCK_BYTES] = {0}, b[NAY_BLOCK_BYTES] = {0};
+    nay_halves level = {.k = k, .block_log = 5 + k % 3 / 2};
+    for (uint64_t i = 0; i < 20; i++) {
+      uint64_t hash = nay_hash_mix(k << 16 | i);
+      assert_int_equal(have->set(&level, a, hash),
+                       nay__kernels_scalar.scalable->set(&level, b, hash));
+      assert_memory_equal(a, b, sizeof a);
+    }
+  }
+}
+
 int main(void) {
-  test_case tests[80] = {TEST(powers_of_g), TEST(powers_of_big_g)};
+  test_case tests[96] = {TEST(powers_of_g), TEST(powers_of_big_g)};
   size_t n = 2;
   const nay_kernels *table;
   for (size_t i = 0; (table = nay__kernels_at(i)) != NULL; i++) {
@@ -499,6 +570,8 @@ int main(void) {
     tests[n++] = (test_case)TEST_WITH(table->name, blind_adds_are_adds, table);
     tests[n++] = (test_case)TEST_WITH(table->name, prefetching_changes_nothing, table);
     tests[n++] = (test_case)TEST_WITH(table->name, counts_one_by_one, table);
+    tests[n++] = (test_case)TEST_WITH(table->name, same_answers_of_levels, table);
+    tests[n++] = (test_case)TEST_WITH(table->name, same_bits_of_halves, table);
     if (table->partition != NULL) {
       tests[n++] = (test_case)TEST_WITH(table->name, selects_a_range, table);
     }

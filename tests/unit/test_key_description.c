@@ -317,7 +317,7 @@ static void write_table(const char *path, nay_sst_write_options *o, int64_t firs
   assert_ok(nay_sst_writer_new(path, o, NULL, NULL, &w));
   for (int64_t i = first; !empty && i < first + 50; i++) {
     nay_key_int(i, key);
-    assert_ok(nay_sst_writer_add(w, key, 8, "v", 1));
+    assert_ok(nay_sst_writer_add(w, key, 8, "v", 1, NULL));
   }
   assert_ok(nay_sst_writer_finish(w, NULL));
   nay_sst_writer_free(w);

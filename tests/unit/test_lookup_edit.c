@@ -21,7 +21,7 @@ static void write_table(unsigned i, bool properties) {
   snprintf(name, sizeof name, "edit%u.ldb", i);
   assert_ok(nay_sst_writer_new(temp_path(path, name), &how, NULL, NULL, &w));
   for (unsigned k = 0; k < 9 && i < N_TABLES - 4; k++) {
-    assert_ok(nay_sst_writer_add(w, key, number_key(10 * i + k, key), name, strlen(name)));
+    assert_ok(nay_sst_writer_add(w, key, number_key(10 * i + k, key), name, strlen(name), NULL));
   }
   assert_ok(nay_sst_writer_finish(w, NULL));
   nay_sst_writer_free(w);
@@ -267,12 +267,12 @@ static void other_comparators(void **state) {
   (void)state;
   char path[TEMP_MAX];
   nay_sst_comparator reverse = {.size = sizeof reverse};
-  assert_ok(nay_sst_comparator_reverse(&reverse));
+  assert_ok(nay_sst_comparator_find("rocksdb.ReverseBytewiseComparator", &reverse));
   nay_sst_write_options how = {sizeof how, .comparator = &reverse};
   nay_sst_read_options read = {sizeof read, .comparator = &reverse};
   nay_sst_writer *w;
   assert_ok(nay_sst_writer_new(temp_path(path, "other.ldb"), &how, NULL, NULL, &w));
-  assert_ok(nay_sst_writer_add(w, "key", 3, "v", 1));
+  assert_ok(nay_sst_writer_add(w, "key", 3, "v", 1, NULL));
   assert_ok(nay_sst_writer_finish(w, NULL));
   nay_sst_writer_free(w);
   const nay_sst *other = open_table(path, &read), *first = tables[0];

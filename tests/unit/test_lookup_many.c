@@ -77,7 +77,10 @@ static void tree_make(tree *t, const variant *v, uint64_t seed) {
   nay_sst_lookup_level levels[3];
   const unsigned third = N_WRITES / 3;
   *t = (tree){.ntables = 0};
-  if (v->cache) assert_ok(nay_sst_cache_new(20000, 20000, NULL, &t->cache));
+  if (v->cache)
+    assert_ok(nay_sst_cache_new(
+        &(nay_sst_cache_options){sizeof(nay_sst_cache_options), 20000, 20000, false}, NULL, NULL,
+        &t->cache));
   history_make(&t->h, seed);
   for (unsigned i = 0; i < 5; i++) {
     unsigned b = N_WRITES - i * (third / 5);
@@ -223,7 +226,7 @@ static void large_batches_share_blocks(void **state) {
   enum { N = 9000 };
   char path[TEMP_MAX];
   nay_sst_comparator reverse = {.size = sizeof reverse};
-  assert_ok(nay_sst_comparator_reverse(&reverse));
+  assert_ok(nay_sst_comparator_find("rocksdb.ReverseBytewiseComparator", &reverse));
   for (unsigned custom = 0; custom < 2; custom++) {
     nay_sst_writer *w;
     nay_sst_write_options how = {sizeof how, .comparator = custom ? &reverse : NULL};
@@ -236,7 +239,8 @@ static void large_batches_share_blocks(void **state) {
     for (unsigned i = 0; i < N; i++) {
       unsigned at = custom ? N - 1 - i : i;
       lens[at] = number_key(at, text[at]);
-      if (at % 3 != 0) assert_ok(nay_sst_writer_add(w, text[at], lens[at], text[at], lens[at]));
+      if (at % 3 != 0)
+        assert_ok(nay_sst_writer_add(w, text[at], lens[at], text[at], lens[at], NULL));
     }
     assert_ok(nay_sst_writer_finish(w, NULL));
     nay_sst_writer_free(w);
@@ -327,7 +331,7 @@ static void operands_are_refused(void **state) {
     assert_ok(nay_sst_writer_new(temp_path(t.paths[0], "op.ldb"), &how, NULL, NULL, &w));
     nay_sst_entry v = {.size = sizeof v, .key = "key", .len = 3, .sequence = sequences[i]};
     v.merge = true;
-    assert_ok(nay_sst_writer_add_entry(w, &v, "+1", 2));
+    assert_ok(nay_sst_writer_add_entry(w, &v, "+1", 2, NULL));
     assert_ok(nay_sst_writer_finish(w, NULL));
     nay_sst_writer_free(w);
     t.tables[0] = open_table(t.paths[0], &read);
@@ -341,7 +345,7 @@ static void operands_are_refused(void **state) {
     assert_status(nay_sst_lookup_get_many(t.lookup, b.keys, b.lens, 1, NAY_SST_MAX_SEQUENCE, NULL,
                                           b.values, b.statuses, NULL),
                   NAY_ENOTSUP);
-    assert_ok(nay_sst_iter_new(t.tables[0], &it));
+    assert_ok(nay_sst_iter_new(t.tables[0], NULL, &it));
     assert_ok(nay_sst_iter_seek(it, "key", 3));
     nay_sst_iter_free(it);
     batch_free(&b);

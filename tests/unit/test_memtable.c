@@ -23,6 +23,14 @@ typedef struct entry {
   bool deleted;
 } entry;
 
+static nay_sst_memtable_info info_of(const nay_sst_memtable *m) {
+  nay_sst_memtable_info info = {.size = sizeof info};
+  assert_ok(nay_sst_memtable_stats(m, &info));
+  return info;
+}
+static uint64_t entries_of(const nay_sst_memtable *m) { return info_of(m).nentries; }
+static uint64_t bytes_of(const nay_sst_memtable *m) { return info_of(m).nbytes; }
+
 static const nay_sst_comparator *the_order;
 
 static int order_of(const void *a, const void *b) {
@@ -53,14 +61,14 @@ static nay_sst_memtable *memtable_of(const entry *all, size_t n, const nay_sst_c
   nay_sst_memtable *m;
   char value[24];
   assert_ok(nay_sst_memtable_new(order, NULL, NULL, &m));
-  assert_int_equal(nay_sst_memtable_bytes(m), 0);
+  assert_int_equal(bytes_of(m), 0);
   for (size_t i = 0; i < n; i++) { /* in another order than that of the list */
     const entry *e = &all[i * 7 % n];
     nay_sst_entry v = version_of(e);
-    assert_ok(nay_sst_memtable_add(m, &v, value, value_of(e, value)));
-    assert_status(nay_sst_memtable_add(m, &v, "", 0), NAY_EINVAL); /* the same once more */
+    assert_ok(nay_sst_memtable_add(m, &v, value, value_of(e, value), NULL));
+    assert_status(nay_sst_memtable_add(m, &v, "", 0, NULL), NAY_EINVAL); /* the same once more */
   }
-  assert_int_equal(nay_sst_memtable_count(m), n);
+  assert_int_equal(entries_of(m), n);
   return m;
 }
 
@@ -70,7 +78,7 @@ static void check_at(const nay_sst_source *s, nay_status status, const entry *e)
   size_t len, value_len;
   assert_status(status, e != NULL ? NAY_OK : NAY_EEND);
   if (e == NULL) return;
-  const void *key = s->key(s->state, &len), *bytes = s->value(s->state, &value_len);
+  const void *key = s->key(s->ctx, &len), *bytes = s->value(s->ctx, &value_len);
   assert_ok(nay_sst_key_split(key, len, &v));
   assert_int_equal(v.len, e->len);
   assert_memory_equal(v.key, e->user, e->len);
@@ -84,23 +92,23 @@ static void check_walks(const nay_sst_memtable *m, const entry *all, size_t n) {
   nay_sst_source s = {.size = sizeof s};
   assert_ok(nay_sst_memtable_source(m, &s));
   assert_true(s.stable);
-  nay_status status = s.first(s.state);
-  for (size_t i = 0; i < n; i++, status = s.next(s.state)) check_at(&s, status, &all[i]);
+  nay_status status = s.first(s.ctx);
+  for (size_t i = 0; i < n; i++, status = s.next(s.ctx)) check_at(&s, status, &all[i]);
   assert_status(status, NAY_EEND);
-  status = s.last(s.state);
-  for (size_t i = n; i-- > 0; status = s.prev(s.state)) check_at(&s, status, &all[i]);
+  status = s.last(s.ctx);
+  for (size_t i = n; i-- > 0; status = s.prev(s.ctx)) check_at(&s, status, &all[i]);
   assert_status(status, NAY_EEND);
   for (unsigned user = 0; user < 1010; user++) { /* keys that are there, and others */
     char key[12] = "";
     size_t len = user == 0 ? 0 : (size_t)snprintf(key, sizeof key, "%u", user), at = 0, past;
     while (at < n && nay_sst_compare(the_order, all[at].user, all[at].len, key, len) < 0) at++;
-    check_at(&s, s.seek(s.state, key, len), at < n ? &all[at] : NULL);
+    check_at(&s, s.seek(s.ctx, key, len), at < n ? &all[at] : NULL);
     for (past = at;
          past < n && nay_sst_compare(the_order, all[past].user, all[past].len, key, len) == 0;)
       past++;
-    check_at(&s, s.seek_for_prev(s.state, key, len), past > 0 ? &all[past - 1] : NULL);
+    check_at(&s, s.seek_for_prev(s.ctx, key, len), past > 0 ? &all[past - 1] : NULL);
   }
-  s.free(s.state);
+  s.free(s.ctx);
 }
 
 static void check_gets(const nay_sst_memtable *m, const entry *all, size_t n) {
@@ -140,7 +148,7 @@ static void check_table(const nay_sst_memtable *m, const entry *all, size_t n) {
   temp_path(path, "memtable");
   assert_ok(nay_sst_memtable_write(m, path, &write, NULL));
   assert_ok(nay_sst_open(path, &read, NULL, NULL, &t));
-  assert_ok(nay_sst_iter_new(t, &it));
+  assert_ok(nay_sst_iter_new(t, NULL, &it));
   nay_status status = nay_sst_iter_first(it);
   for (size_t i = 0; i < n; i++, status = nay_sst_iter_next(it)) {
     nay_sst_entry v = {.size = sizeof v};
@@ -159,8 +167,8 @@ static void check_table(const nay_sst_memtable *m, const entry *all, size_t n) {
 static void it_is_a_sorted_list(void **state) {
   (void)state;
   nay_sst_comparator reverse = {.size = sizeof reverse}, decimal = {.size = sizeof decimal};
-  assert_ok(nay_sst_comparator_reverse(&reverse));
-  assert_ok(nay_sst_comparator_decimal(&decimal));
+  assert_ok(nay_sst_comparator_find("rocksdb.ReverseBytewiseComparator", &reverse));
+  assert_ok(nay_sst_comparator_find("nay.decimal", &decimal));
   const nay_sst_comparator *orders[] = {NULL, &reverse, &decimal};
   for (size_t k = 0; k < 3; k++) {
     entry all[ENTRIES + 1];
@@ -190,12 +198,12 @@ static void entries_of_any_size(void **state) {
   for (uint64_t i = 0; i < 40; i++) {
     nay_sst_entry v = {sizeof v, large, i % 3 == 0 ? 0 : i * 5000, i, .merge = false};
     memset(large, (int)i, sizeof large);
-    assert_ok(nay_sst_memtable_add(m, &v, large, i % 2 == 0 ? 0 : i * 7000));
+    assert_ok(nay_sst_memtable_add(m, &v, large, i % 2 == 0 ? 0 : i * 7000, NULL));
     assert_ok(nay_sst_memtable_get(m, v.key, v.len, i, NULL, &value));
     assert_int_equal(value.len, i % 2 == 0 ? 0 : i * 7000);
     if (value.len != 0) assert_memory_equal(value.bytes, large, value.len);
   }
-  assert_true(nay_sst_memtable_bytes(m) > 1000000);
+  assert_true(bytes_of(m) > 1000000);
   nay_sst_value_free(&value);
   nay_sst_memtable_free(m);
 }
@@ -215,12 +223,12 @@ static void *read_all(void *ctx) {
   for (uint64_t seen = 0; seen < ENTRIES;) {
     seen = s->published;
     uint64_t n = 0, last = UINT64_MAX;
-    for (nay_status at = source.first(source.state); at == NAY_OK; at = source.next(source.state)) {
+    for (nay_status at = source.first(source.ctx); at == NAY_OK; at = source.next(source.ctx)) {
       nay_sst_entry v = {.size = sizeof v};
       size_t len, value_len;
-      const void *key = source.key(source.state, &len);
+      const void *key = source.key(source.ctx, &len);
       assert_ok(nay_sst_key_split(key, len, &v));
-      const char *value = source.value(source.state, &value_len);
+      const char *value = source.value(source.ctx, &value_len);
       entry e = {.sequence = v.sequence};
       char want[24];
       assert_true(value_len == value_of(&e, want) && memcmp(value, want, value_len) == 0);
@@ -230,7 +238,7 @@ static void *read_all(void *ctx) {
     }
     assert_true(n >= seen);
   }
-  source.free(source.state);
+  source.free(source.ctx);
   return NULL;
 }
 
@@ -245,7 +253,7 @@ static void readers_beside_the_writer(void **state) {
     entry e = {.user = "k", .len = 1, .sequence = i};
     char value[24];
     nay_sst_entry v = version_of(&e);
-    assert_ok(nay_sst_memtable_add(s.m, &v, value, value_of(&e, value)));
+    assert_ok(nay_sst_memtable_add(s.m, &v, value, value_of(&e, value), NULL));
     s.published = i;
   }
   for (unsigned i = 0; i < 2; i++) pthread_join(readers[i], NULL);
@@ -267,13 +275,13 @@ static void memory_runs_out(void **state) {
     uint64_t added = 0;
     for (uint64_t i = 0; i < 20; i++) {
       nay_sst_entry v = {sizeof v, "k", 1, i, .merge = false};
-      nay_status status = nay_sst_memtable_add(m, &v, value, sizeof value);
+      nay_status status = nay_sst_memtable_add(m, &v, value, sizeof value, NULL);
       if (status != NAY_OK) assert_status(status, NAY_ENOMEM);
       added += status == NAY_OK;
-      assert_int_equal(nay_sst_memtable_count(m), added);
+      assert_int_equal(entries_of(m), added);
     }
     nay_sst_source s = {.size = sizeof s};
-    if (nay_sst_memtable_source(m, &s) == NAY_OK) s.free(s.state);
+    if (nay_sst_memtable_source(m, &s) == NAY_OK) s.free(s.ctx);
     nay_sst_memtable_free(m);
     assert_true(flaky_is_clean(&f));
   }
@@ -294,10 +302,10 @@ static void what_it_refuses(void **state) {
   assert_status(nay_sst_memtable_new(&unnamed, NULL, NULL, &m), NAY_EINVAL);
   assert_ok(nay_sst_memtable_new(NULL, NULL, NULL, &m));
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-    assert_status(nay_sst_memtable_add(m, &bad[i], "", 0), NAY_EINVAL);
+    assert_status(nay_sst_memtable_add(m, &bad[i], "", 0, NULL), NAY_EINVAL);
   nay_sst_entry operand = {sizeof operand, "k", 1, 5, .merge = true};
-  assert_status(nay_sst_memtable_add(m, &operand, NULL, 1), NAY_EINVAL);
-  assert_ok(nay_sst_memtable_add(m, &operand, "x", 1));
+  assert_status(nay_sst_memtable_add(m, &operand, NULL, 1, NULL), NAY_EINVAL);
+  assert_ok(nay_sst_memtable_add(m, &operand, "x", 1, NULL));
   assert_status(nay_sst_memtable_get(m, "k", 1, 9, NULL, &value), NAY_ENOTSUP);
   assert_status(nay_sst_memtable_get(m, "k", 1, 4, NULL, &value), NAY_ENOENT);
   assert_status(nay_sst_memtable_get(m, "k", 1, UINT64_MAX, NULL, &value), NAY_EINVAL);

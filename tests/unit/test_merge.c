@@ -38,7 +38,7 @@ static const nay_sst_comparator *the_order; /* NULL: bytewise */
 static size_t the_nsources;
 
 static int compare_users(const char *a, size_t a_len, const char *b, size_t b_len) {
-  if (the_order != NULL) return the_order->compare(the_order, a, a_len, b, b_len);
+  if (the_order != NULL) return the_order->compare(the_order->ctx, a, a_len, b, b_len);
   size_t n = a_len < b_len ? a_len : b_len;
   int order = n == 0 ? 0 : memcmp(a, b, n);
   return order != 0 ? order : (a_len > b_len) - (a_len < b_len);
@@ -92,9 +92,9 @@ static nay_status memtable_at(memtable *m, size_t i, bool there) {
   memset(m->value, 0xee, sizeof m->value);
   if (!there) return NAY_EEND;
   const entry *e = &m->at[i];
-  nay_sst_entry v = {sizeof v, e->user, e->user_len, e->sequence, e->deleted, false};
+  nay_sst_entry v = {sizeof v, e->user, e->user_len, e->sequence, e->deleted, false, 0};
   if (m->internal) {
-    assert_ok(nay_sst_key_join(&v, m->key));
+    assert_ok(nay_sst_key_join(&v, m->key, sizeof m->key, NULL));
   } else {
     memcpy(m->key, e->user, e->user_len);
   }
@@ -144,7 +144,7 @@ static const void *memtable_value(void *s, size_t *len) {
 static void memtable_free(void *s) { ((memtable *)s)->freed++; }
 
 static nay_sst_source source_of(memtable *m) {
-  return (nay_sst_source)MERGE_SOURCE(memtable, .state = m, .free = memtable_free,
+  return (nay_sst_source)MERGE_SOURCE(memtable, .ctx = m, .free = memtable_free,
                                       .stable = m->stable);
 }
 
@@ -186,11 +186,12 @@ static nay_sst *write_table(tree *t, const entry *at, size_t n, const nay_sst_pr
                                .comparator = the_order};
   assert_ok(nay_sst_writer_new(temp_path(path, "merge.ldb"), &how, NULL, NULL, &w));
   for (size_t i = 0; i < n; i++) {
-    nay_sst_entry v = {sizeof v, at[i].user, at[i].user_len, at[i].sequence, at[i].deleted, false};
+    nay_sst_entry v = {sizeof v, at[i].user, at[i].user_len, at[i].sequence, at[i].deleted,
+                       false,    0};
     if (t->internal) {
-      assert_ok(nay_sst_writer_add_entry(w, &v, at[i].value, at[i].value_len));
+      assert_ok(nay_sst_writer_add_entry(w, &v, at[i].value, at[i].value_len, NULL));
     } else {
-      assert_ok(nay_sst_writer_add(w, v.key, v.len, at[i].value, at[i].value_len));
+      assert_ok(nay_sst_writer_add(w, v.key, v.len, at[i].value, at[i].value_len, NULL));
     }
   }
   assert_ok(nay_sst_writer_finish(w, NULL));
@@ -237,7 +238,9 @@ static size_t cut_level(tree *t, const entry *at, size_t n, const nay_sst_prefix
 static void tree_make(tree *t, bool internal, const nay_sst_prefix *prefix) {
   memset(t, 0, sizeof *t);
   t->internal = internal;
-  assert_ok(nay_sst_cache_new(4000, 1000, NULL, &t->cache));
+  assert_ok(
+      nay_sst_cache_new(&(nay_sst_cache_options){sizeof(nay_sst_cache_options), 4000, 1000, false},
+                        NULL, NULL, &t->cache));
   unsigned age = 0;
   uint64_t sequence = 1000000;
   nay_sst_lookup_level levels[4] = {{.size = sizeof levels[0]}};
@@ -345,7 +348,7 @@ static void assert_at(nay_sst_scan *m, const entry *e) {
   size_t len, value_len;
   const void *key = nay_sst_scan_key(m, &len), *value = nay_sst_scan_value(m, &value_len);
   nay_sst_entry version = {.size = sizeof version};
-  assert_true(nay_sst_scan_valid(m));
+  assert_true((nay_sst_scan_key(m, &(size_t){0}) != NULL));
   assert_int_equal(len, e->user_len);
   assert_memory_equal(key, e->user, len);
   assert_int_equal(value_len, e->value_len);
@@ -427,7 +430,7 @@ static void wander(nay_sst_scan *m, const view *v, unsigned nmoves) {
   for (unsigned i = 0; i < nmoves; i++) {
     move_once(m, v, &at);
     if (at == v->n) {
-      assert_false(nay_sst_scan_valid(m));
+      assert_false((nay_sst_scan_key(m, &(size_t){0}) != NULL));
       continue;
     }
     assert_at(m, v->at[at]);
@@ -474,9 +477,10 @@ static void as_the_model(void **shape_of) {
   nay_sst_comparator order = {.size = sizeof order};
   nay_sst_prefix prefix = {.size = sizeof prefix};
   assert_ok(nay_sst_prefix_fixed(3, &prefix));
-  if (s->order == 1) assert_ok(nay_sst_comparator_reverse(&order));
-  if (s->order == 2) assert_ok(nay_sst_comparator_decimal(&order));
-  if (s->order == 3) assert_ok(nay_sst_comparator_prefix(3, &order));
+  if (s->order == 1)
+    assert_ok(nay_sst_comparator_find("rocksdb.ReverseBytewiseComparator", &order));
+  if (s->order == 2) assert_ok(nay_sst_comparator_find("nay.decimal", &order));
+  if (s->order == 3) assert_ok(nay_sst_comparator_find("nay.prefix.3", &order));
   the_order = s->order != 0 ? &order : NULL;
   for (unsigned round = 0; round < TEST_SCALE(40u); round++) {
     state = nay_hash_mix(round * 8 + s->order * 2 + s->internal);
@@ -485,7 +489,7 @@ static void as_the_model(void **shape_of) {
       nay_sst_scan *m;
       draw_view(&t, &v);
       assert_ok(nay_sst_scan_new(t.lookup, &v.how, NULL, NULL, &m));
-      assert_false(nay_sst_scan_valid(m));
+      assert_false((nay_sst_scan_key(m, &(size_t){0}) != NULL));
       assert_status(nay_sst_scan_next(m), NAY_EEND);
       walk(m, &v);
       wander(m, &v, 80);

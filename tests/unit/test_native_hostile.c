@@ -51,7 +51,7 @@ static void header_fields(void **state) {
   expect_field(&bloom, "version", 0, NAY_EVERSION);
   expect_field(&bloom, "version", 2, NAY_EVERSION);
   for (uint64_t kind = 10; kind < 256; kind++) {
-    if (kind != NAY_MAP) expect_field(&bloom, "kind", kind, NAY_EVERSION);
+    if (nay_kind_name((nay_kind)kind) == NULL) expect_field(&bloom, "kind", kind, NAY_EVERSION);
   }
   expect_field(&bloom, "kind", 0, NAY_EVERSION);
   for (uint64_t hash = 3; hash < 256; hash++) expect_field(&bloom, "hash", hash, NAY_EVERSION);

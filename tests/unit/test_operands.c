@@ -45,8 +45,9 @@ static bool choosy(void *ctx, const nay_sst_operands *o, void *out, size_t room,
 }
 
 static nay_sst_entry version_of(const version *v) {
-  return (nay_sst_entry){sizeof(nay_sst_entry), v->key,           strlen(v->key), v->sequence,
-                         v->text[0] == '-',     v->text[0] == '+'};
+  return (nay_sst_entry){
+      sizeof(nay_sst_entry), v->key, strlen(v->key), v->sequence, v->text[0] == '-',
+      v->text[0] == '+',     0};
 }
 
 static nay_sst *table_of(const version *v, size_t n, const nay_sst_write_options *write,
@@ -57,7 +58,7 @@ static nay_sst *table_of(const version *v, size_t n, const nay_sst_write_options
   assert_ok(nay_sst_writer_new(temp_path(path, "operands.ldb"), write, NULL, NULL, &w));
   for (size_t i = 0; i < n; i++) {
     nay_sst_entry made = version_of(&v[i]);
-    assert_ok(nay_sst_writer_add_entry(w, &made, v[i].text, strlen(v[i].text)));
+    assert_ok(nay_sst_writer_add_entry(w, &made, v[i].text, strlen(v[i].text), NULL));
   }
   assert_ok(nay_sst_writer_finish(w, NULL));
   nay_sst_writer_free(w);
@@ -199,7 +200,7 @@ static nay_sst *damaged_of(const version *v, size_t n, const char *text, uint8_t
   assert_ok(nay_sst_writer_new(temp_path(path, "below.ldb"), &write_internal, NULL, NULL, &w));
   for (size_t i = 0; i < n; i++) {
     nay_sst_entry made = version_of(&v[i]);
-    assert_ok(nay_sst_writer_add_entry(w, &made, v[i].text, strlen(v[i].text)));
+    assert_ok(nay_sst_writer_add_entry(w, &made, v[i].text, strlen(v[i].text), NULL));
   }
   assert_ok(nay_sst_writer_finish(w, NULL));
   nay_sst_writer_free(w);
@@ -252,27 +253,6 @@ static void no_operator(void **state) {
   tree_look(&t, NULL, NULL);
   assert_fails(&t, "a", "b", NAY_ENOTSUP, "no merge operator");
   nay_sst_value v = {.size = sizeof v};
-  nay_diag diag = {.what = NULL};
-  const void *operands[] = {"+2", NULL};
-  size_t lens[] = {2, 1};
-  nay_sst_lookup_newer newer = {sizeof newer, .operands = operands, .lens = lens, .n = 1};
-  assert_status(nay_sst_lookup_get_below(t.lookup, "a", 1, 9, &newer, &diag, &v, NULL),
-                NAY_ENOTSUP);
-  assert_non_null(diag.what);
-  nay_sst_lookup_free(t.lookup);
-  tree_look(&t, append, NULL);
-  assert_ok(nay_sst_lookup_get_below(t.lookup, "a", 1, 9, &newer, NULL, &v, NULL));
-  assert_true(v.len == 4 && memcmp(v.bytes, "+1+2", 4) == 0 && v.sequence == 0);
-  newer.base = "=1", newer.base_len = 2; /* a base that does not end it */
-  assert_status(nay_sst_lookup_get_below(t.lookup, "a", 1, 9, &newer, &diag, &v, NULL), NAY_EINVAL);
-  newer.ended = true;
-  assert_ok(nay_sst_lookup_get_below(t.lookup, "a", 1, 9, &newer, NULL, &v, NULL));
-  assert_true(v.len == 4 && memcmp(v.bytes, "=1+2", 4) == 0);
-  newer.n = 2; /* the second is NULL and has a length */
-  assert_status(nay_sst_lookup_get_below(t.lookup, "a", 1, 9, &newer, &diag, &v, NULL), NAY_EINVAL);
-  newer.n = 0;
-  assert_status(nay_sst_lookup_get_below(t.lookup, "a", 1, 9, &newer, &diag, &v, NULL), NAY_EINVAL);
-  assert_status(nay_sst_lookup_get_below(t.lookup, "a", 1, 9, NULL, &diag, &v, NULL), NAY_EINVAL);
   nay_sst_value_free(&v);
   tree_free(&t);
 }
@@ -338,14 +318,13 @@ static void a_nay_skips_one_table(void **state) {
 
 /* ---- memory ---- */
 
-enum { GET, GET_MANY, GET_BELOW, FORWARD, BACKWARD, N_CALLS };
+enum { GET, GET_MANY, FORWARD, BACKWARD, N_CALLS };
 
 /* One call of each kind; at NAY_OK its value is right. */
 static nay_status call_one(const tree *t, unsigned what, const nay_allocator *a, nay_sst_value *v) {
   static const char want[] = "=1+2+3+4+5";
-  const void *key = "k", *operands[] = {"+5", "+4"};
-  size_t len = 1, lens[] = {2, 2};
-  nay_sst_lookup_newer newer = {sizeof newer, .operands = operands, .lens = lens, .n = 2};
+  const void *key = "k";
+  size_t len = 1;
   nay_status status, one;
   nay_sst_scan *m = NULL;
   switch (what) {
@@ -355,9 +334,6 @@ static nay_status call_one(const tree *t, unsigned what, const nay_allocator *a,
     case GET_MANY:
       status = nay_sst_lookup_get_many(t->lookup, &key, &len, 1, 9, NULL, v, &one, NULL);
       assert_status(status, one);
-      break;
-    case GET_BELOW:
-      status = nay_sst_lookup_get_below(t->lookup, key, 1, 3, &newer, NULL, v, NULL);
       break;
     default:
       status = nay_sst_scan_new(t->lookup, NULL, a, NULL, &m);
@@ -386,7 +362,10 @@ static void every_allocation_may_fail(void **state) {
     nay_sst_cache *cache = NULL;
     tree t = {.n = 3};
     if (what % 3 != 0) read.flags = NAY_SST_PREAD;
-    if (what % 3 == 2) assert_ok(nay_sst_cache_new(4096, 0, &a, &cache));
+    if (what % 3 == 2)
+      assert_ok(
+          nay_sst_cache_new(&(nay_sst_cache_options){sizeof(nay_sst_cache_options), 4096, 0, false},
+                            &a, NULL, &cache));
     read.cache = cache;
     t.at[0] = table_of(at0, 2, &write_internal, &read, &a);
     t.at[1] = table_of(at1, 1, &write_internal, &read, &a);
@@ -433,8 +412,8 @@ static void memory_is_bounded(void **state) {
   nay_sst_write_options how = {sizeof how, .keys = NAY_SST_KEYS_INTERNAL};
   assert_ok(nay_sst_writer_new(temp_path(path, "many.ldb"), &how, NULL, NULL, &w));
   for (uint64_t s = N; s > 0; s--) {
-    nay_sst_entry v = {sizeof v, "counter", 7, s, false, true};
-    assert_ok(nay_sst_writer_add_entry(w, &v, (const char *)&s, sizeof s));
+    nay_sst_entry v = {sizeof v, "counter", 7, s, false, true, 0};
+    assert_ok(nay_sst_writer_add_entry(w, &v, (const char *)&s, sizeof s, NULL));
   }
   assert_ok(nay_sst_writer_finish(w, NULL));
   nay_sst_writer_free(w);

@@ -192,9 +192,8 @@ typedef struct memory_file {
   size_t len;
 } memory_file;
 
-static nay_status memory_read(const nay_sst_file *self, uint64_t at, void *dst, size_t len,
-                              nay_diag *diag) {
-  const memory_file *m = self->state;
+static nay_status memory_read(void *ctx, uint64_t at, void *dst, size_t len, nay_diag *diag) {
+  const memory_file *m = ctx;
   (void)diag;
   assert_true(at <= m->len && len <= m->len - at);
   if (len != 0) memcpy(dst, m->at + at, len);
@@ -204,7 +203,7 @@ static nay_status memory_read(const nay_sst_file *self, uint64_t at, void *dst, 
 /* Opens bytes and does everything with what opens. */
 static nay_status use_bytes(const uint8_t *bytes, size_t len) {
   memory_file m = {bytes, len};
-  nay_sst_file file = {.size = sizeof file, .length = len, .read_at = memory_read, .state = &m};
+  nay_sst_file file = {.size = sizeof file, .length = len, .read_at = memory_read, .ctx = &m};
   nay_parquet *p;
   nay_status status = nay_parquet_open_file(&file, NULL, NULL, &p);
   if (status != NAY_OK) return status;
@@ -262,7 +261,7 @@ static nay_status with_footer(const char *hex, const char **what) {
   memcpy(file + 4 + len, (uint8_t[]){(uint8_t)len, (uint8_t)(len >> 8), 0, 0, 'P', 'A', 'R', '1'},
          8);
   memory_file m = {file, len + 12};
-  nay_sst_file from = {.size = sizeof from, .length = m.len, .read_at = memory_read, .state = &m};
+  nay_sst_file from = {.size = sizeof from, .length = m.len, .read_at = memory_read, .ctx = &m};
   nay_parquet *p = NULL;
   nay_diag diag = {.what = NULL};
   nay_status status = nay_parquet_open_file(&from, NULL, &diag, &p);
@@ -301,7 +300,7 @@ static void encrypted_footers_say_so(void **state) {
   (void)state;
   const uint8_t bytes[] = "PAREabcdefgh\x04\0\0\0PARE";
   memory_file m = {bytes, sizeof bytes - 1};
-  nay_sst_file file = {.size = sizeof file, .length = m.len, .read_at = memory_read, .state = &m};
+  nay_sst_file file = {.size = sizeof file, .length = m.len, .read_at = memory_read, .ctx = &m};
   nay_parquet *p;
   nay_diag diag = {.what = NULL};
   assert_status(nay_parquet_open_file(&file, NULL, &diag, &p), NAY_ENOTSUP);

@@ -310,7 +310,7 @@ static void long_keys_by_comparator(void **unused) {
   (void)unused;
   nay_allocator a = nay__allocator_default();
   nay_sst_comparator reverse = {.size = sizeof reverse};
-  assert_ok(nay_sst_comparator_reverse(&reverse));
+  assert_ok(nay_sst_comparator_find("rocksdb.ReverseBytewiseComparator", &reverse));
   nay_order order = {&reverse, false};
   uint8_t key[600];
   memset(key, 'k', sizeof key);
@@ -338,7 +338,7 @@ int main(void) {
   static nay_sst_comparator reverse = {.size = sizeof reverse};
   static const nay_order plain = {NULL, false}, internal = {NULL, true};
   static const nay_order custom = {&reverse, false}, both = {&reverse, true};
-  if (nay_sst_comparator_reverse(&reverse) != NAY_OK) return 1;
+  if (nay_sst_comparator_find("rocksdb.ReverseBytewiseComparator", &reverse) != NAY_OK) return 1;
   const test_case tests[] = {
       TEST_WITH("finds_what_was_added plain", finds_what_was_added, &plain),
       TEST_WITH("finds_what_was_added internal", finds_what_was_added, &internal),

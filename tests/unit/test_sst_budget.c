@@ -10,6 +10,7 @@
 #include "nay_sst_iter.h"
 #include "nay_sst_lookup.h"
 #include "support/flaky.h"
+#include "support/sst_calls.h"
 #include "support/sst_numbers.h"
 
 #define N_TABLES 6u
@@ -84,7 +85,9 @@ static void every_budget_gives_the_same_answers(void **state) {
     nay_sst_cache *cache;
     nay_sst *tables[N_TABLES];
     nay_sst_lookup *l;
-    assert_ok(nay_sst_cache_new_shared(budget, budget / 2, NULL, &cache));
+    assert_ok(nay_sst_cache_new(
+        &(nay_sst_cache_options){sizeof(nay_sst_cache_options), budget, budget / 2, true}, NULL,
+        NULL, &cache));
     open_all(tables, cache, NAY_SST_BUDGETED);
     assert_ok(
         nay_sst_lookup_new(&(nay_sst_lookup_level){sizeof(nay_sst_lookup_level),
@@ -114,7 +117,9 @@ static void filters_come_before_data(void **state) {
   nay_sst_cache *cache;
   nay_sst *plain[N_TABLES], *tables[N_TABLES];
   size_t budget = 60000;
-  assert_ok(nay_sst_cache_new_shared(budget, budget, NULL, &cache));
+  assert_ok(nay_sst_cache_new(
+      &(nay_sst_cache_options){sizeof(nay_sst_cache_options), budget, budget, true}, NULL, NULL,
+      &cache));
   open_all(plain, cache, NAY_SST_NO_FILTERS);
   for (unsigned i = 0; i < N_TABLES; i++) (void)wrong_answers(plain[i], i, 500);
   nay_sst_cache_info full = stats_of(cache);
@@ -141,11 +146,13 @@ static void filters_that_do_not_fit(void **state) {
   nay_sst_cache *cache;
   nay_sst *tables[N_TABLES];
   nay_sst_counters c = {.size = sizeof c};
-  assert_ok(nay_sst_cache_new(100000, 100, NULL, &cache));
+  assert_ok(
+      nay_sst_cache_new(&(nay_sst_cache_options){sizeof(nay_sst_cache_options), 100000, 100, false},
+                        NULL, NULL, &cache));
   open_all(tables, cache, NAY_SST_BUDGETED);
-  assert_null(nay_sst_filter_of(tables[0]));
+  assert_null(table_filter(tables[0]));
   assert_int_equal(wrong_answers(tables[0], 5, 300), 0);
-  assert_ok(nay_sst_count(tables[0], &c));
+  table_counts(tables[0], &c);
   assert_int_equal(c.filter_faults, 0);
   assert_int_equal(c.filter_checks, c.gets - c.out_of_range);
   assert_int_equal(c.filter_loads, c.filter_checks + 1);
@@ -158,7 +165,9 @@ static void damaged_filters_are_left_out(void **state) {
   size_t len;
   uint8_t *bytes = sample_read(paths[0], &len), *copy = malloc(len);
   nay_sst_cache *cache;
-  assert_ok(nay_sst_cache_new_shared(1u << 20, 1u << 19, NULL, &cache));
+  assert_ok(nay_sst_cache_new(
+      &(nay_sst_cache_options){sizeof(nay_sst_cache_options), 1u << 20, 1u << 19, true}, NULL, NULL,
+      &cache));
   nay_sst_read_options how = {sizeof how, .cache = cache, .flags = NAY_SST_BUDGETED};
   unsigned damaged = 0;
   for (size_t at = len * 3 / 4; at + 60 < len; at += 97) {
@@ -169,7 +178,7 @@ static void damaged_filters_are_left_out(void **state) {
     copy[at] ^= 4;
     if (nay_sst_view(copy, len, &how, NULL, NULL, &t) != NAY_OK) continue;
     nay_sst_stats(t, &info);
-    nay_sst_count(t, &c);
+    table_counts(t, &c);
     assert_int_equal(info.filter_used, c.filter_faults == 0);
     damaged += !info.filter_used;
     if (!info.filter_used) assert_int_equal(wrong_answers(t, at, 50), 0);
@@ -189,7 +198,9 @@ static void failing_allocations(void **state) {
     nay_allocator a = flaky_allocator(&heap);
     nay_sst_cache *cache = NULL;
     nay_sst *t = NULL;
-    nay_status status = nay_sst_cache_new_shared(50000, 30000, &a, &cache);
+    nay_status status = nay_sst_cache_new(
+        &(nay_sst_cache_options){sizeof(nay_sst_cache_options), 50000, 30000, true}, &a, NULL,
+        &cache);
     nay_sst_read_options how = {sizeof how, .cache = cache,
                                 .flags = NAY_SST_BUDGETED | NAY_SST_PREAD};
     if (status == NAY_OK) status = nay_sst_open(paths[0], &how, &a, NULL, &t);
@@ -217,9 +228,18 @@ static void refused(void **state) {
   nay_sst_cache *cache = NULL;
   nay_sst *t;
   nay_sst_read_options how = {sizeof how, .flags = NAY_SST_BUDGETED};
-  assert_status(nay_sst_cache_new_shared(0, 0, NULL, &cache), NAY_EINVAL);
-  assert_status(nay_sst_cache_new_shared(10, 11, NULL, &cache), NAY_EINVAL);
-  assert_status(nay_sst_cache_new_shared(10, 5, NULL, NULL), NAY_EINVAL);
+  assert_status(
+      nay_sst_cache_new(&(nay_sst_cache_options){sizeof(nay_sst_cache_options), 0, 0, true}, NULL,
+                        NULL, &cache),
+      NAY_EINVAL);
+  assert_status(
+      nay_sst_cache_new(&(nay_sst_cache_options){sizeof(nay_sst_cache_options), 10, 11, true}, NULL,
+                        NULL, &cache),
+      NAY_EINVAL);
+  assert_status(
+      nay_sst_cache_new(&(nay_sst_cache_options){sizeof(nay_sst_cache_options), 10, 5, true}, NULL,
+                        NULL, NULL),
+      NAY_EINVAL);
   assert_null(cache);
   assert_status(nay_sst_open(paths[0], &how, NULL, NULL, &t), NAY_EINVAL);
 }
@@ -240,7 +260,7 @@ static unsigned wrong_walks(const work *w, const nay_sst *t, unsigned from) {
   nay_sst_scan *m;
   char key[32];
   unsigned wrong = 0, n = 0;
-  if (nay_sst_iter_new(t, &it) != NAY_OK ||
+  if (nay_sst_iter_new(t, NULL, &it) != NAY_OK ||
       nay_sst_scan_new(w->lookup, NULL, NULL, NULL, &m) != NAY_OK) {
     return 1;
   }
@@ -299,7 +319,9 @@ static void many_threads_one_small_budget(void **flags) {
   nay_sst_lookup *l;
   work works[N];
   pthread_t threads[N];
-  assert_ok(nay_sst_cache_new_shared(30000, 20000, NULL, &cache));
+  assert_ok(
+      nay_sst_cache_new(&(nay_sst_cache_options){sizeof(nay_sst_cache_options), 30000, 20000, true},
+                        NULL, NULL, &cache));
   open_all(tables, cache, NAY_SST_BUDGETED | *(const uint32_t *)*flags);
   assert_ok(
       nay_sst_lookup_new(&(nay_sst_lookup_level){sizeof(nay_sst_lookup_level),

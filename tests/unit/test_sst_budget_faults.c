@@ -38,7 +38,7 @@ static void fault_gets(const nay_sst *t) {
 static void fault_walk(const nay_sst *t) {
   nay_sst_iter *it;
   unsigned n = 0;
-  if (nay_sst_iter_new(t, &it) != NAY_OK) return; /* no memory */
+  if (nay_sst_iter_new(t, NULL, &it) != NAY_OK) return; /* no memory */
   nay_status status = nay_sst_iter_first(it);
   if (status != NAY_OK) {
     assert_true(excused(status, nay_sst_iter_diag(it)));
@@ -59,7 +59,7 @@ static void fault_rest(const nay_sst *t) {
   nay_status statuses[4];
   nay_sst_value values[4];
   uint64_t offset;
-  nay_status status = nay_sst_approximate_offset(t, "key00000070", 11, &diag, &offset);
+  nay_status status = nay_sst__approximate_offset(t, "key00000070", 11, &diag, &offset);
   assert_true(status == NAY_OK || excused(status, &diag));
   assert_ok(nay_sst_lookup_new(&(nay_sst_lookup_level){sizeof(nay_sst_lookup_level), &t, 1, false},
                                1, NULL, NULL, NULL, &l));
@@ -84,7 +84,9 @@ static bool with_fault(subject *s, size_t budget, long read, long allocation, na
   nay_allocator a = flaky_allocator(&heap);
   nay_sst_cache *cache;
   nay_sst *t = NULL;
-  assert_ok(nay_sst_cache_new_shared(budget, budget / 2, &a, &cache));
+  assert_ok(nay_sst_cache_new(
+      &(nay_sst_cache_options){sizeof(nay_sst_cache_options), budget, budget / 2, true}, &a, NULL,
+      &cache));
   s->file = (own_file){.bytes = s->bytes, .len = s->len, .fail_at = read, .failure = failure};
   flaky_arm(&heap, allocation, false);
   nay_status status = subject_open(s, OWN, cache, NAY_SST_BUDGETED, &a, &t);
@@ -133,7 +135,8 @@ static void reads_fall_short(void **state) {
     nay_sst_value v = {.size = sizeof v};
     char key[32];
     subject_make(&s, filter << 4);
-    assert_ok(nay_sst_cache_new_shared(1, 0, NULL, &cache));
+    assert_ok(nay_sst_cache_new(&(nay_sst_cache_options){sizeof(nay_sst_cache_options), 1, 0, true},
+                                NULL, NULL, &cache));
     assert_ok(subject_open(&s, OWN, cache, NAY_SST_BUDGETED | NAY_SST_PINNED, NULL, &t));
     for (unsigned i = 0; i < N_KEYS * N_KEYS; i += 7) {
       unsigned absent = 2 * (i / N_KEYS) + 1, present = 2 * (i % N_KEYS);
@@ -169,8 +172,8 @@ static void assert_index_damaged(const nay_sst *t, uint64_t at) {
     assert_int_equal(diag.offset, at);
     assert_true(nay_sst_may_contain(t, key, len));
   }
-  assert_status(nay_sst_approximate_offset(t, "key00000100", 11, &diag, &offset), NAY_ECORRUPT);
-  assert_ok(nay_sst_iter_new(t, &it));
+  assert_status(nay_sst__approximate_offset(t, "key00000100", 11, &diag, &offset), NAY_ECORRUPT);
+  assert_ok(nay_sst_iter_new(t, NULL, &it));
   assert_status(nay_sst_iter_first(it), NAY_ECORRUPT);
   assert_status(nay_sst_iter_next(it), NAY_ECORRUPT);
   assert_status(nay_sst_iter_last(it), NAY_ECORRUPT);
@@ -193,7 +196,8 @@ static void the_index_is_damaged_later(void **state) {
     nay_sst *t;
     subject_make(&s, i);
     nay_handle index = footer_of(&s).index;
-    assert_ok(nay_sst_cache_new_shared(1, 0, NULL, &cache));
+    assert_ok(nay_sst_cache_new(&(nay_sst_cache_options){sizeof(nay_sst_cache_options), 1, 0, true},
+                                NULL, NULL, &cache));
     assert_ok(subject_open(&s, OWN, cache, NAY_SST_BUDGETED, NULL, &t));
     for (uint64_t at = 0; at < index.size + NAY_BLOCK_TRAILER; at += 11) {
       s.bytes[index.offset + at] ^= 0x10;
@@ -221,7 +225,8 @@ static void the_index_is_replaced_later(void **state) {
     uint8_t *other = sample_read(path, &len);
     nay_handle index = footer_of(&s).index;
     assert_int_equal(len, s.len);
-    assert_ok(nay_sst_cache_new_shared(1, 0, NULL, &cache));
+    assert_ok(nay_sst_cache_new(&(nay_sst_cache_options){sizeof(nay_sst_cache_options), 1, 0, true},
+                                NULL, NULL, &cache));
     assert_ok(subject_open(&s, OWN, cache, NAY_SST_BUDGETED, NULL, &t));
     size_t n = (size_t)index.size + NAY_BLOCK_TRAILER;
     assert_true(memcmp(s.bytes + index.offset, other + index.offset, n) != 0);
@@ -245,7 +250,8 @@ static void filters_are_damaged_later(void **state) {
     nay_sst *t;
     subject_make(&s, filter << 4);
     nay_footer f = footer_of(&s);
-    assert_ok(nay_sst_cache_new_shared(1, 0, NULL, &cache));
+    assert_ok(nay_sst_cache_new(&(nay_sst_cache_options){sizeof(nay_sst_cache_options), 1, 0, true},
+                                NULL, NULL, &cache));
     assert_ok(subject_open(&s, OWN, cache, NAY_SST_BUDGETED, NULL, &t));
     for (uint64_t at = f.metaindex.offset - 60; at < f.index.offset; at += 7) {
       s.bytes[at] ^= 0x10;
@@ -309,7 +315,9 @@ static void assert_same_by_budget(subject *s) {
   for (unsigned i = 0; i < 2; i++) {
     nay_sst_cache *cache;
     nay_sst_value v = {.size = sizeof v};
-    assert_ok(nay_sst_cache_new_shared(budgets[i], budgets[i], NULL, &cache));
+    assert_ok(nay_sst_cache_new(
+        &(nay_sst_cache_options){sizeof(nay_sst_cache_options), budgets[i], budgets[i], true}, NULL,
+        NULL, &cache));
     assert_ok(subject_open(s, OWN, cache, NAY_SST_BUDGETED, NULL, &t));
     assert_same_info(t, want);
     for (unsigned k = 0; k < 2 * N_KEYS; k += 3) {

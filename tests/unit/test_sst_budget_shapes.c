@@ -3,6 +3,7 @@
  * whatever fits into the budget, from one byte to all of it, the answers are those of a table that
  * has everything in memory.
  */
+#include "support/sst_calls.h"
 #include "support/sst_shapes.h"
 
 /* Whether the index of this table lies in memory as it is used: it then is in no cache. */
@@ -22,7 +23,9 @@ static void budgets_change_nothing(subject *s, unsigned access) {
   for (size_t i = 0; i < sizeof how / sizeof *how; i++) {
     nay_sst_cache *cache;
     nay_sst *t;
-    assert_ok(nay_sst_cache_new_shared(how[i].budget, how[i].filters, NULL, &cache));
+    assert_ok(nay_sst_cache_new(&(nay_sst_cache_options){sizeof(nay_sst_cache_options),
+                                                         how[i].budget, how[i].filters, true},
+                                NULL, NULL, &cache));
     assert_ok(subject_open(s, access, cache, how[i].flags, NULL, &t));
     assert_same_info(t, s->want);
     assert_same_gets(t, s->want);
@@ -59,7 +62,9 @@ static void every_shape(void **state) {
 static size_t budget_for_one_index(subject *s) {
   nay_sst_cache *cache;
   nay_sst *t;
-  assert_ok(nay_sst_cache_new_shared(1u << 20, 1u << 20, NULL, &cache));
+  assert_ok(nay_sst_cache_new(
+      &(nay_sst_cache_options){sizeof(nay_sst_cache_options), 1u << 20, 1u << 20, true}, NULL, NULL,
+      &cache));
   assert_ok(subject_open(s, PREAD, cache, NAY_SST_BUDGETED, NULL, &t));
   nay_sst_cache_info now = stats_of(cache);
   nay_sst_free(t);
@@ -77,9 +82,11 @@ static void an_iterator_keeps_its_index(void **state) {
   unsigned n = 0;
   subject_make(&s, 0);
   size_t budget = budget_for_one_index(&s);
-  assert_ok(nay_sst_cache_new_shared(budget, budget, NULL, &cache));
+  assert_ok(nay_sst_cache_new(
+      &(nay_sst_cache_options){sizeof(nay_sst_cache_options), budget, budget, true}, NULL, NULL,
+      &cache));
   assert_ok(subject_open(&s, PREAD, cache, NAY_SST_BUDGETED, NULL, &t));
-  assert_ok(nay_sst_iter_new(t, &it));
+  assert_ok(nay_sst_iter_new(t, NULL, &it));
   uint64_t evictions = stats_of(cache).filter.evictions;
   for (nay_status status = nay_sst_iter_first(it); status == NAY_OK; n++) {
     assert_ok(subject_open(&s, OWN, cache, NAY_SST_BUDGETED, NULL, &other));
@@ -117,7 +124,7 @@ static void write_operands(const char *path) {
   for (unsigned i = N_OPERANDS; i > 0; i--) {
     char value = (char)('0' + i);
     nay_sst_entry v = {sizeof v, .key = "key", .len = 3, .sequence = i, .merge = i > 1};
-    assert_ok(nay_sst_writer_add_entry(w, &v, &value, 1));
+    assert_ok(nay_sst_writer_add_entry(w, &v, &value, 1, NULL));
   }
   assert_ok(nay_sst_writer_finish(w, NULL));
   nay_sst_writer_free(w);
@@ -132,7 +139,8 @@ static void operands_keep_the_index(void **state) {
   nay_sst_value v = {.size = sizeof v};
   nay_sst_lookup_options merge = {sizeof merge, .merge = append};
   write_operands(temp_path(path, "operands.ldb"));
-  assert_ok(nay_sst_cache_new_shared(1, 0, NULL, &cache));
+  assert_ok(nay_sst_cache_new(&(nay_sst_cache_options){sizeof(nay_sst_cache_options), 1, 0, true},
+                              NULL, NULL, &cache));
   nay_sst_read_options how = {sizeof how, .keys = NAY_SST_KEYS_INTERNAL, .cache = cache};
   how.flags = NAY_SST_PREAD | NAY_SST_BUDGETED;
   const nay_sst *t = open_table(path, &how);
@@ -160,15 +168,17 @@ static void pinned_tables_hold(void **state) {
     nay_sst_cache *cache;
     nay_sst *pinned, *other;
     subject_make(&s, filter << 4 | 8);
-    assert_ok(nay_sst_cache_new_shared(1u << 20, 1u << 19, NULL, &cache));
+    assert_ok(nay_sst_cache_new(
+        &(nay_sst_cache_options){sizeof(nay_sst_cache_options), 1u << 20, 1u << 19, true}, NULL,
+        NULL, &cache));
     assert_ok(subject_open(&s, PREAD, cache, NAY_SST_BUDGETED, NULL, &other));
     uint64_t least = stats_of(cache).filter.held;
     assert_true(stats_of(cache).filter.entries >= 2); /* its index, its prefix filter */
     assert_ok(subject_open(&s, PREAD, cache, NAY_SST_BUDGETED | NAY_SST_PINNED, NULL, &pinned));
     uint64_t held = stats_of(cache).filter.held - least;
     assert_true(held >= least + footer_of(&s).index.size + info_of(pinned).prefix_bytes);
-    assert_true((nay_sst_filter_of(pinned) != NULL) == (filter == FULL));
-    assert_null(nay_sst_filter_of(other));
+    assert_true((table_filter(pinned) != NULL) == (filter == FULL));
+    assert_null(table_filter(other));
     nay_sst_free(other);
     assert_same_gets(pinned, s.want);
     assert_int_equal(stats_of(cache).filter.held, held);

@@ -129,8 +129,12 @@ static const shape shapes[] = {
 };
 
 static nay_status make(const shape *s, const nay_allocator *a, nay_sst_cache **c) {
-  return s->shared ? nay_sst_cache_new_shared(s->bytes, s->filter_bytes, a, c)
-                   : nay_sst_cache_new(s->bytes, s->filter_bytes, a, c);
+  return s->shared ? nay_sst_cache_new(&(nay_sst_cache_options){sizeof(nay_sst_cache_options),
+                                                                s->bytes, s->filter_bytes, true},
+                                       a, NULL, c)
+                   : nay_sst_cache_new(&(nay_sst_cache_options){sizeof(nay_sst_cache_options),
+                                                                s->bytes, s->filter_bytes, false},
+                                       a, NULL, c);
 }
 
 static bool is_within(const shape *s, const nay_sst_cache_info *now) {
@@ -194,7 +198,9 @@ static void an_entry_as_large_as_the_budget(void **state) {
   (void)state;
   nay_sst_cache *c;
   size_t budget = 4u << 20, most = budget - sizeof(nay_cache_entry);
-  assert_ok(nay_sst_cache_new_shared(budget, budget, NULL, &c));
+  assert_ok(nay_sst_cache_new(
+      &(nay_sst_cache_options){sizeof(nay_sst_cache_options), budget, budget, true}, NULL, NULL,
+      &c));
   for (uint64_t i = 0; i < 100; i++)
     nay_sst__cache_release(c, insert(c, NAY_CACHE_DATA, 1, i, 8000));
   nay_sst__cache_release(c, insert(c, NAY_CACHE_FILTER, 1, 777, most + 1));
@@ -215,7 +221,10 @@ static void an_entry_as_large_as_the_budget(void **state) {
 static void the_oldest_entries_go(void **state) {
   (void)state;
   nay_sst_cache *c;
-  assert_ok(nay_sst_cache_new(10 * (1000 + sizeof(nay_cache_entry)), 0, NULL, &c));
+  assert_ok(
+      nay_sst_cache_new(&(nay_sst_cache_options){sizeof(nay_sst_cache_options),
+                                                 10 * (1000 + sizeof(nay_cache_entry)), 0, false},
+                        NULL, NULL, &c));
   for (uint64_t i = 0; i < 100; i++) {
     nay_sst__cache_release(c, insert(c, NAY_CACHE_DATA, 1, i, 1000));
     nay_cache_entry *zero = nay_sst__cache_find(c, NAY_CACHE_DATA, 1, 0);
@@ -229,7 +238,8 @@ static void the_oldest_entries_go(void **state) {
   }
   nay_sst_cache_free(c);
   unsigned lost = 0;
-  assert_ok(nay_sst_cache_new(2u << 20, 0, NULL, &c));
+  assert_ok(nay_sst_cache_new(
+      &(nay_sst_cache_options){sizeof(nay_sst_cache_options), 2u << 20, 0, false}, NULL, NULL, &c));
   for (uint64_t i = 0; i < 20000; i++) {
     nay_cache_entry *hot = nay_sst__cache_find(c, NAY_CACHE_DATA, 2, i % 50);
     lost += hot == NULL && i >= 50;
@@ -412,7 +422,9 @@ NAY_NOINLINE static void growth_work(nay_sst_cache *c, uint64_t n) {
 static int growth_run(uint64_t n, bool evicts) {
   nay_sst_cache *c;
   size_t budget = evicts ? 100 * sizeof(nay_cache_entry) : (size_t)1 << 30;
-  if (nay_sst_cache_new(budget, 0, NULL, &c) != NAY_OK) return 1;
+  if (nay_sst_cache_new(&(nay_sst_cache_options){sizeof(nay_sst_cache_options), budget, 0, false},
+                        NULL, NULL, &c) != NAY_OK)
+    return 1;
   growth_work(c, n);
   nay_sst_cache_free(c);
   return 0;

@@ -5,6 +5,7 @@
 #include "nay_sst_compact.h"
 #include "nay_sst_lookup.h"
 #include "support/flaky.h"
+#include "support/sst_calls.h"
 #include "support/sst_history.h"
 
 #define N_TABLES 6u
@@ -56,7 +57,7 @@ static void assert_history(const nay_sst *t, const history *h, unsigned user, un
 static uint64_t count_entries(const nay_sst *t) {
   nay_sst_iter *it;
   uint64_t n = 0;
-  assert_ok(nay_sst_iter_new(t, &it));
+  assert_ok(nay_sst_iter_new(t, NULL, &it));
   for (nay_status s = nay_sst_iter_first(it); s == NAY_OK; s = nay_sst_iter_next(it)) n++;
   nay_sst_iter_free(it);
   return n;
@@ -163,7 +164,7 @@ static void plain_tables(tables *t, unsigned n, const nay_sst_write_options *how
     assert_ok(nay_sst_writer_new(temp_path(t->paths[i], name), how, NULL, NULL, &w));
     for (unsigned number = 0; number < n; number += i + 2) {
       size_t len = number_key(number, key), value_len = (size_t)sprintf(value, "table %u", i);
-      assert_ok(nay_sst_writer_add(w, key, len, value, value_len));
+      assert_ok(nay_sst_writer_add(w, key, len, value, value_len, NULL));
     }
     assert_ok(nay_sst_writer_finish(w, NULL));
     nay_sst_writer_free(w);
@@ -240,11 +241,11 @@ static void merging_filters_would_not_be_exact(void **state) {
   assert_ok(nay_sst_compact(const_tables(&t), N_TABLES, path, &how, NULL, NULL, NULL));
   nay_sst *all = open_table(
       path, &(nay_sst_read_options){sizeof(nay_sst_read_options), .keys = NAY_SST_KEYS_INTERNAL});
-  const nay_filter *rebuilt = nay_sst_filter_of(all);
+  const nay_filter *rebuilt = table_filter(all);
   nay_filter *merged;
-  assert_ok(nay_filter_copy(nay_sst_filter_of(t.at[0]), NULL, NULL, &merged));
+  assert_ok(nay_filter_copy(table_filter(t.at[0]), NULL, NULL, &merged));
   for (unsigned i = 1; i < N_TABLES; i++) {
-    assert_ok(nay_filter_merge(merged, nay_sst_filter_of(t.at[i]), 1.0, NULL));
+    assert_ok(nay_filter_merge(merged, table_filter(t.at[i]), 1.0, NULL));
   }
   unsigned deleted = 0, rebuilt_maybe = 0;
   for (unsigned user = 0; user < N_USERS; user++) {
@@ -313,7 +314,7 @@ static void empty_tables_are_tables(void **state) {
   assert_ok(nay_sst_writer_add_entry(
       w,
       &(nay_sst_entry){sizeof(nay_sst_entry), .key = "x", .len = 1, .sequence = 9, .deleted = true},
-      "", 0));
+      "", 0, NULL));
   assert_ok(nay_sst_writer_finish(w, NULL));
   nay_sst_writer_free(w);
   nay_sst *t = open_table(path, NULL);

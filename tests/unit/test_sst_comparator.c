@@ -9,6 +9,7 @@
 #include "nay_sst_lookup.h"
 #include "support/fold_order.h"
 #include "support/snappy_codec.h"
+#include "support/sst_calls.h"
 #include "support/sst_sample.h"
 
 #define N_ORDERS 4u
@@ -17,17 +18,16 @@
 /* ---- comparators ---- */
 
 /* By length, then bytewise; with separators: runs of 0x00 one byte longer than the key. */
-static int length_compare(const nay_sst_comparator *self, const void *a, size_t a_len,
-                          const void *b, size_t b_len) {
-  (void)self;
+static int length_compare(void *ctx, const void *a, size_t a_len, const void *b, size_t b_len) {
+  (void)ctx;
   if (a_len != b_len) return a_len < b_len ? -1 : 1;
   return a_len == 0 ? 0 : memcmp(a, b, a_len);
 }
 
 /* The greatest key of this length: at or above every such key, below every longer one. */
-static size_t length_separator(const nay_sst_comparator *self, void *key, size_t len,
-                               const void *next, size_t next_len) {
-  (void)self;
+static size_t length_separator(void *ctx, void *key, size_t len, const void *next,
+                               size_t next_len) {
+  (void)ctx;
   if (next == NULL || next_len > len) memset(key, 0xff, len);
   return len;
 }
@@ -35,9 +35,9 @@ static size_t length_separator(const nay_sst_comparator *self, void *key, size_t
 static nay_sst_comparator order_at(unsigned i) {
   nay_sst_comparator c = {.size = sizeof c};
   switch (i) {
-    case 0: assert_ok(nay_sst_comparator_reverse(&c)); return c;
-    case 1: assert_ok(nay_sst_comparator_decimal(&c)); return c;
-    case 2: assert_ok(nay_sst_comparator_prefix(3, &c)); return c;
+    case 0: assert_ok(nay_sst_comparator_find("rocksdb.ReverseBytewiseComparator", &c)); return c;
+    case 1: assert_ok(nay_sst_comparator_find("nay.decimal", &c)); return c;
+    case 2: assert_ok(nay_sst_comparator_find("nay.prefix.3", &c)); return c;
     default:
       return (nay_sst_comparator){.size = sizeof c,
                                   .name = "test.length",
@@ -49,7 +49,7 @@ static nay_sst_comparator order_at(unsigned i) {
 static int sign(int x) { return (x > 0) - (x < 0); }
 
 static int compare_at(const nay_sst_comparator *c, const sample_entry *a, const sample_entry *b) {
-  return sign(c->compare(c, a->key, a->len, b->key, b->len));
+  return sign(c->compare(c->ctx, a->key, a->len, b->key, b->len));
 }
 
 static void draw_entry(sample *s, sample_entry *e) {
@@ -112,9 +112,9 @@ static void names(void **unused) {
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     assert_status(nay_sst_comparator_find(bad[i], &c), NAY_EINVAL);
   }
-  assert_status(nay_sst_comparator_prefix(0, &c), NAY_EINVAL);
-  assert_status(nay_sst_comparator_prefix(65536, &c), NAY_EINVAL);
-  assert_status(nay_sst_comparator_reverse(NULL), NAY_EINVAL);
+  assert_status(nay_sst_comparator_find("nay.prefix.0", &c), NAY_EINVAL);
+  assert_status(nay_sst_comparator_find("nay.prefix.65536", &c), NAY_EINVAL);
+  assert_status(nay_sst_comparator_find("rocksdb.ReverseBytewiseComparator", NULL), NAY_EINVAL);
 }
 
 /* ---- tables of every shape ---- */
@@ -192,10 +192,10 @@ static void internal_keys(void **state) {
   assert_ok(nay_sst_writer_new(temp_path(path, "order.ldb"), &how, NULL, NULL, &w));
   for (size_t i = 0; i < s.n; i++) {
     for (uint64_t version = 3; version > 0; version--) {
-      nay_sst_entry v = {sizeof v,     s.entries[i].key, s.entries[i].len,
-                         10 * version, version == 2,     false};
-      assert_ok(nay_sst_writer_add_entry(w, &v, &version, sizeof version));
-      if (version == 2) assert_status(nay_sst_writer_add_entry(w, &v, "", 0), NAY_EINVAL);
+      nay_sst_entry v = {
+          sizeof v, s.entries[i].key, s.entries[i].len, 10 * version, version == 2, false, 0};
+      assert_ok(nay_sst_writer_add_entry(w, &v, &version, sizeof version, NULL));
+      if (version == 2) assert_status(nay_sst_writer_add_entry(w, &v, "", 0, NULL), NAY_EINVAL);
     }
   }
   assert_ok(nay_sst_writer_finish(w, NULL));
@@ -338,9 +338,9 @@ static void equal_keys_of_other_bytes(void **unused) {
   assert_status(nay_sst_writer_new(path, &how, NULL, NULL, &w), NAY_EINVAL);
   how.filter = NAY_SST_NO_FILTER;
   assert_ok(nay_sst_writer_new(path, &how, NULL, NULL, &w));
-  assert_ok(nay_sst_writer_add(w, "Apple", 5, "1", 1));
-  assert_status(nay_sst_writer_add(w, "aPPle", 5, "1", 1), NAY_EINVAL);
-  assert_ok(nay_sst_writer_add(w, "banana", 6, "2", 1));
+  assert_ok(nay_sst_writer_add(w, "Apple", 5, "1", 1, NULL));
+  assert_status(nay_sst_writer_add(w, "aPPle", 5, "1", 1, NULL), NAY_EINVAL);
+  assert_ok(nay_sst_writer_add(w, "banana", 6, "2", 1, NULL));
   assert_ok(nay_sst_writer_finish(w, NULL));
   nay_sst_writer_free(w);
   assert_ok(nay_sst_open(path, &read, NULL, NULL, &t));
@@ -359,11 +359,10 @@ static void equal_keys_of_other_bytes(void **unused) {
 
 /* ---- separators ---- */
 
-static size_t lying_separator(const nay_sst_comparator *self, void *key, size_t len,
-                              const void *next, size_t next_len) {
+static size_t lying_separator(void *ctx, void *key, size_t len, const void *next, size_t next_len) {
   (void)next;
   (void)next_len;
-  uint64_t *state = self->state;
+  uint64_t *state = ctx;
   *state = nay_hash_mix(*state + 1);
   if (len != 0) ((uint8_t *)key)[*state % len] ^= (uint8_t)(*state >> 32);
   return *state >> 8 & 1 ? (*state >> 9) % (len + 4) : 0;
@@ -378,7 +377,7 @@ static void separators_that_lie(void **unused) {
     uint64_t lies = seed;
     nay_sst_comparator order = order_at(seed % N_ORDERS);
     order.separator = lying_separator;
-    order.state = &lies;
+    order.ctx = &lies;
     s.order = &order;
     sample_fill(&s, seed, MAX_ENTRIES);
     nay_sst_write_options write = {sizeof write, .block_bytes = 60, .comparator = &order};
@@ -407,7 +406,7 @@ static void put_events(const char *path, const nay_sst_comparator *order,
     for (unsigned time = 20; time-- > 0;) { /* newest first */
       char key[16];
       int len = snprintf(key, sizeof key, "%03u%04u", user * 2, time);
-      assert_ok(nay_sst_writer_add(w, key, (size_t)len, "", 0));
+      assert_ok(nay_sst_writer_add(w, key, (size_t)len, "", 0, NULL));
     }
   }
   assert_ok(nay_sst_writer_finish(w, NULL));
@@ -426,7 +425,7 @@ static void prefix_ranges(void **unused) {
   nay_sst *t;
   nay_sst_iter *it;
   assert_ok(nay_sst_open(path, &how, NULL, NULL, &t));
-  assert_ok(nay_sst_iter_new(t, &it));
+  assert_ok(nay_sst_iter_new(t, NULL, &it));
   for (unsigned user = 0; user < 100; user++) {
     unsigned n = 0;
     snprintf(from, sizeof from, "%03u9999", user);
@@ -437,12 +436,12 @@ static void prefix_ranges(void **unused) {
     assert_int_equal(n, user % 2 == 0 ? 20 : 0);
   }
   nay_sst_counters c = {.size = sizeof c};
-  assert_ok(nay_sst_count(t, &c));
+  table_counts(t, &c);
   assert_int_equal(c.prefix_checks, 100);
   assert_true(c.prefix_useful > 40);
   assert_ok(nay_sst_iter_seek_range(it, "0019999", 7, "002", 3)); /* two prefixes: not probed */
   assert_status(nay_sst_iter_seek_prefix(it, "002", 3), NAY_ENOTSUP);
-  assert_ok(nay_sst_count(t, &c));
+  table_counts(t, &c);
   assert_int_equal(c.prefix_checks, 100);
   nay_sst_iter_free(it);
   nay_sst_free(t);
@@ -457,7 +456,7 @@ static nay_sst *one_key(const char *path, const nay_sst_comparator *order, const
   nay_sst_write_options how = {sizeof how, .comparator = order};
   nay_sst_read_options read = {sizeof read, .comparator = order};
   assert_ok(nay_sst_writer_new(path, &how, NULL, NULL, &w));
-  if (key != NULL) assert_ok(nay_sst_writer_add(w, key, strlen(key), key, strlen(key)));
+  if (key != NULL) assert_ok(nay_sst_writer_add(w, key, strlen(key), key, strlen(key), NULL));
   assert_ok(nay_sst_writer_finish(w, NULL));
   nay_sst_writer_free(w);
   assert_ok(nay_sst_open(path, &read, NULL, NULL, &t));
@@ -498,7 +497,7 @@ static void many_tables_of_one_order(void **unused) {
   nay_sst_iter *it;
   size_t len;
   assert_ok(nay_sst_open(path, &read, NULL, NULL, &merged));
-  assert_ok(nay_sst_iter_new(merged, &it));
+  assert_ok(nay_sst_iter_new(merged, NULL, &it));
   assert_ok(nay_sst_iter_first(it));
   assert_memory_equal(nay_sst_iter_key(it, &len), "7", 1);
   assert_ok(nay_sst_iter_next(it));
@@ -542,17 +541,17 @@ static void ranges_from_the_first_key(void **state) {
   for (size_t i = 0; i < N; i++) { /* sorted by insertion */
     char key[8];
     size_t at = i, len = (size_t)snprintf(key, sizeof key, "%05zu", i * 7 % N + 1000);
-    for (; at > 0 && order.compare(&order, key, len, keys[at - 1], len) < 0; at--)
+    for (; at > 0 && order.compare(order.ctx, key, len, keys[at - 1], len) < 0; at--)
       memcpy(keys[at], keys[at - 1], sizeof key);
     memcpy(keys[at], key, sizeof key);
   }
   temp_path(path, "first.ldb");
   assert_ok(nay_sst_writer_new(path, &write, NULL, NULL, &w));
-  for (size_t i = 0; i < N; i++) assert_ok(nay_sst_writer_add(w, keys[i], 5, "value", 5));
+  for (size_t i = 0; i < N; i++) assert_ok(nay_sst_writer_add(w, keys[i], 5, "value", 5, NULL));
   assert_ok(nay_sst_writer_finish(w, NULL));
   nay_sst_writer_free(w);
   assert_ok(nay_sst_open(path, &read, NULL, NULL, &t));
-  assert_ok(nay_sst_iter_new(t, &it));
+  assert_ok(nay_sst_iter_new(t, NULL, &it));
   nay_status status = nay_sst_iter_seek_range(it, NULL, 0, keys[N / 2], 5);
   for (size_t i = 0; i < N / 2; i++, status = nay_sst_iter_next(it)) {
     size_t len;

@@ -51,7 +51,7 @@ static void the_empty_key_in_every_layout(void **state) {
     nay_sst_value v = {.size = sizeof v};
     temp_path(path, "empty-key");
     assert_ok(nay_sst_writer_new(path, &all[i], NULL, NULL, &w));
-    assert_ok(nay_sst_writer_add(w, "", 0, "value", 5));
+    assert_ok(nay_sst_writer_add(w, "", 0, "value", 5, NULL));
     assert_ok(nay_sst_writer_finish(w, NULL));
     nay_sst_writer_free(w);
     assert_ok(nay_sst_open(path, NULL, NULL, NULL, &t));

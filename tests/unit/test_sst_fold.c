@@ -23,7 +23,7 @@ static size_t mixed_key(unsigned i, unsigned upper, char key[32]) {
 static int by_fold(const void *a, const void *b) {
   char x[32], y[32];
   size_t n = mixed_key(*(const unsigned *)a, 0, x), m = mixed_key(*(const unsigned *)b, 0, y);
-  return fold_compare(&fold, x, n, y, m);
+  return fold_compare(NULL, x, n, y, m);
 }
 
 static void write_mixed(const char *path, const nay_sst_write_options *how, unsigned parity) {
@@ -37,9 +37,9 @@ static void write_mixed(const char *path, const nay_sst_write_options *how, unsi
     size_t len = mixed_key(numbers[i], (unsigned)nay_hash_mix(i), key);
     nay_sst_entry v = {sizeof v, key, len, .sequence = 1 + parity};
     if (how->keys == NAY_SST_KEYS_INTERNAL) {
-      assert_ok(nay_sst_writer_add_entry(w, &v, key, len));
+      assert_ok(nay_sst_writer_add_entry(w, &v, key, len, NULL));
     } else {
-      assert_ok(nay_sst_writer_add(w, key, len, key, len));
+      assert_ok(nay_sst_writer_add(w, key, len, key, len, NULL));
     }
   }
   assert_ok(nay_sst_writer_finish(w, NULL));
@@ -55,7 +55,7 @@ static void check_gets(const nay_sst *t, unsigned parity, bool filtered) {
     size_t len = mixed_key(i, (unsigned)nay_hash_mix(77 * i), key);
     nay_status status = nay_sst_get(t, key, len, NAY_SST_NEWEST, NULL, &v);
     assert_status(status, i % 2 == parity ? NAY_OK : NAY_ENOENT);
-    if (status == NAY_OK) assert_int_equal(fold_compare(&fold, v.bytes, v.len, key, len), 0);
+    if (status == NAY_OK) assert_int_equal(fold_compare(NULL, v.bytes, v.len, key, len), 0);
     if (status == NAY_OK) assert_true(nay_sst_may_contain(t, key, len));
   }
   after = counters_of(t);
@@ -76,7 +76,9 @@ static void a_policy_that_ignores_the_same_bytes(void **state) {
   const nay_policy *policies[] = {&policy};
   nay_sst_cache *cache;
   temp_path(path, "folded.ldb");
-  assert_ok(nay_sst_cache_new_shared(1u << 20, 1u << 19, NULL, &cache));
+  assert_ok(nay_sst_cache_new(
+      &(nay_sst_cache_options){sizeof(nay_sst_cache_options), 1u << 20, 1u << 19, true}, NULL, NULL,
+      &cache));
   for (unsigned i = 0; i < 24; i++) {
     nay_sst_write_options how = {
         sizeof how,          .keys = i / 3 % 2 ? NAY_SST_KEYS_INTERNAL : NAY_SST_KEYS_PLAIN,
@@ -173,7 +175,7 @@ static void many_tables(void **state) {
   for (unsigned i = 1; i < 2 * N_KEYS; i += 2) {
     char key[32];
     nay_sst_entry v = {sizeof v, key, mixed_key(i, i, key), .sequence = 9};
-    assert_ok(nay_sst_memtable_add(m, &v, key, v.len));
+    assert_ok(nay_sst_memtable_add(m, &v, key, v.len, NULL));
   }
   assert_ok(nay_sst_memtable_write(m, temp_path(paths[1], "fold1.ldb"), &how, NULL));
   nay_sst_memtable_free(m);

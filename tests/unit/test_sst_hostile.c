@@ -3,6 +3,7 @@
  * table is found or the damage is reported: never a nay. Filters that are broken cost only work.
  */
 #include "block/codec.h"
+#include "support/sst_calls.h"
 #include "support/sst_numbers.h"
 #include "support/sst_seal.h"
 
@@ -81,7 +82,7 @@ static unsigned check_answers(const uint8_t *bytes, size_t len, nay_sst_counters
     assert_int_equal(v.len, snprintf(value, sizeof value, "value %u", i));
     assert_memory_equal(v.bytes, value, v.len);
   }
-  if (counters != NULL) nay_sst_count(t, counters);
+  if (counters != NULL) table_counts(t, counters);
   nay_sst_value_free(&v);
   nay_sst_free(t);
   return errors;
@@ -237,15 +238,14 @@ static void a_bomb(void **unused) {
 }
 
 /* A size that no codec reaches is damage: nothing is allocated or uncompressed for it. */
-static bool claim_size(const nay_sst_codec *self, const void *src, size_t len, size_t *size) {
+static bool claim_size(void *ctx, const void *src, size_t len, size_t *size) {
   (void)src, (void)len;
-  *size = *(const size_t *)self->state;
+  *size = *(const size_t *)ctx;
   return true;
 }
 
-static bool never_uncompress(const nay_sst_codec *self, const void *src, size_t len, void *dst,
-                             size_t size) {
-  (void)self, (void)src, (void)len, (void)dst, (void)size;
+static bool never_uncompress(void *ctx, const void *src, size_t len, void *dst, size_t size) {
+  (void)ctx, (void)src, (void)len, (void)dst, (void)size;
   return false;
 }
 
@@ -256,7 +256,7 @@ static void claims(void **unused) {
     for (int above = 0; above < 2; above++) {
       uint8_t block[8 + NAY_BLOCK_TRAILER] = {0};
       size_t claim = (ratios[id] != 0 ? ratios[id] : 1000000) * 9 - !above, size;
-      nay_sst_codec codec = {sizeof codec, id, .state = &claim};
+      nay_sst_codec codec = {sizeof codec, id, .ctx = &claim};
       const nay_sst_codec *const list[] = {&codec}, *found;
       nay_diag diag = {.what = NULL};
       codec.uncompressed_size = claim_size;

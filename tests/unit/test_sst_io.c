@@ -34,7 +34,7 @@ static void add_keys(nay_sst_writer *w) {
   char key[32], value[32];
   for (unsigned i = 0; i < N_KEYS; i++) {
     int len = snprintf(value, sizeof value, "value %u", 2 * i);
-    assert_ok(nay_sst_writer_add(w, key, number_key(2 * i, key), value, (size_t)len));
+    assert_ok(nay_sst_writer_add(w, key, number_key(2 * i, key), value, (size_t)len, NULL));
   }
 }
 
@@ -151,11 +151,11 @@ static void sinks_fail_at_every_call(void **state) {
       nay_sst_target sink = own_sink_of(&own);
       assert_ok(nay_sst_writer_new_target(&sink, &how, NULL, NULL, &w));
       for (unsigned k = 0; k < 10 && status == NAY_OK; k++) {
-        status = nay_sst_writer_add(w, key, number_key(k, key), value, sizeof value);
+        status = nay_sst_writer_add(w, key, number_key(k, key), value, sizeof value, NULL);
       }
       if (status != NAY_OK) {
         assert_status(status, want);
-        assert_status(nay_sst_writer_add(w, "zzz", 3, "", 0), want);
+        assert_status(nay_sst_writer_add(w, "zzz", 3, "", 0, NULL), want);
       }
       status = nay_sst_writer_finish(w, &diag);
       failed = own.failed;
@@ -207,7 +207,7 @@ static void sinks_may_have_write_alone(void **state) {
   static own_sink own;
   nay_sst_writer *w;
   own = (own_sink){.fail_at = -1};
-  nay_sst_target sink = {.size = sizeof sink, .write = own_write, .state = &own};
+  nay_sst_target sink = {.size = sizeof sink, .write = own_write, .ctx = &own};
   for (int i = 0; i < 2; i++) {
     assert_ok(nay_sst_writer_new_target(&sink, NULL, NULL, NULL, &w));
     if (i == 0) assert_ok(nay_sst_writer_finish(w, NULL));
@@ -254,7 +254,7 @@ static void descriptors_may_be_pipes(void **state) {
     nay_sst_writer *w;
     assert_ok(nay_sst_target_descriptor(ends[1], &sink));
     assert_ok(nay_sst_writer_new_target(&sink, &how, NULL, NULL, &w));
-    assert_ok(nay_sst_writer_add(w, "foo", 3, "bar", 3));
+    assert_ok(nay_sst_writer_add(w, "foo", 3, "bar", 3, NULL));
     assert_status(nay_sst_writer_finish(w, &diag), i == 0 ? NAY_EIO : NAY_OK);
     nay_sst_writer_free(w);
     ssize_t n = read(ends[0], bytes, sizeof bytes);
@@ -346,7 +346,7 @@ static void ask_or_fail(const nay_sst *t, unsigned *errors) {
     }
   }
   nay_sst_value_free(&v);
-  assert_ok(nay_sst_iter_new(t, &it));
+  assert_ok(nay_sst_iter_new(t, NULL, &it));
   unsigned n = 0;
   nay_status status = nay_sst_iter_first(it);
   for (; status == NAY_OK; status = nay_sst_iter_next(it)) n++;
@@ -432,16 +432,16 @@ static void open_refuses_nonsense(void **state) {
 static void foreign_tables_over_own_files(void **state) {
   (void)state;
   char path[TEMP_MAX], key[32];
-  nay_sst_foreign_options how = {.size = sizeof how, .name = "nori-sst"};
-  nay_sst_foreign_writer *w;
+  nay_sst_write_options how = {.size = sizeof how, .layout = "nori-sst"};
+  nay_sst_writer *w;
   temp_path(path, "io-foreign.sst");
-  assert_ok(nay_sst_foreign_writer_new(path, &how, NULL, NULL, &w));
+  assert_ok(nay_sst_writer_new(path, &how, NULL, NULL, &w));
   for (unsigned i = 0; i < 100; i++) {
     nay_sst_entry v = {.size = sizeof v, .key = key, .len = number_key(i, key), .sequence = 1};
-    assert_ok(nay_sst_foreign_writer_add(w, &v, 0, "value", 5, NULL));
+    assert_ok(nay_sst_writer_add_entry(w, &v, "value", 5, NULL));
   }
-  assert_ok(nay_sst_foreign_writer_finish(w, NULL));
-  nay_sst_foreign_writer_free(w);
+  assert_ok(nay_sst_writer_finish(w, NULL));
+  nay_sst_writer_free(w);
   own_file f = {.fail_at = -1};
   uint8_t *bytes = sample_read(path, &f.len);
   f.bytes = bytes;

@@ -57,7 +57,7 @@ static void seeks_backwards(void **unused) {
   (void)unused;
   char path[TEMP_MAX];
   nay_sst_comparator reverse = {.size = sizeof reverse};
-  assert_ok(nay_sst_comparator_reverse(&reverse));
+  assert_ok(nay_sst_comparator_find("rocksdb.ReverseBytewiseComparator", &reverse));
   sample s;
   sample_init(&s, MAX_ENTRIES);
   temp_path(path, "back.ldb");
@@ -68,7 +68,7 @@ static void seeks_backwards(void **unused) {
     sample_write(&s, path, &how);
     nay_sst *t = open_way(path, &ways[0], NULL, s.order);
     nay_sst_iter *it;
-    assert_ok(nay_sst_iter_new(t, &it));
+    assert_ok(nay_sst_iter_new(t, NULL, &it));
     for (size_t i = 0; i < s.n; i++)
       check_seek_for_prev(&s, it, s.entries[i].key, s.entries[i].len);
     for (int i = 0; i < 50; i++) {
@@ -93,8 +93,8 @@ static void oldest_version_first(void **unused) {
   const char *keys[] = {"b", "d"};
   for (int k = 0; k < 2; k++) {
     for (uint64_t sequence = 6; sequence-- > 0;) {
-      nay_sst_entry v = {sizeof v, keys[k], 1, sequence, sequence % 2 == 0, false};
-      assert_ok(nay_sst_writer_add_entry(w, &v, "", 0));
+      nay_sst_entry v = {sizeof v, keys[k], 1, sequence, sequence % 2 == 0, false, 0};
+      assert_ok(nay_sst_writer_add_entry(w, &v, "", 0, NULL));
     }
   }
   assert_ok(nay_sst_writer_finish(w, NULL));
@@ -102,7 +102,7 @@ static void oldest_version_first(void **unused) {
   nay_sst *t;
   nay_sst_iter *it;
   assert_ok(nay_sst_open(path, NULL, NULL, NULL, &t));
-  assert_ok(nay_sst_iter_new(t, &it));
+  assert_ok(nay_sst_iter_new(t, NULL, &it));
   assert_status(nay_sst_iter_seek_for_prev(it, "a", 1), NAY_EEND);
   const char *from[] = {"b", "c", "d", "e"};
   for (int i = 0; i < 4; i++) {
@@ -162,11 +162,12 @@ static void pins_stay(void **state) {
     nay_sst_write_options how = {sizeof how, .block_bytes = 500,
                                  .codec = way->snappy ? &snappy_codec : NULL};
     sample_write(&s, path, &how);
-    assert_ok(nay_sst_cache_new(2000, 0, &a, &cache));
+    assert_ok(nay_sst_cache_new(
+        &(nay_sst_cache_options){sizeof(nay_sst_cache_options), 2000, 0, false}, &a, NULL, &cache));
     for (size_t i = 0; i < N_PINS; i++) pins[i] = (nay_sst_value){.size = sizeof pins[i]};
     nay_sst *t = open_way(path, way, cache, NULL);
     nay_sst_iter *it;
-    assert_ok(nay_sst_iter_new(t, &it));
+    assert_ok(nay_sst_iter_new(t, NULL, &it));
     pin_while_walking(&s, it, pins, which);
     check_pins(&s, pins, which);
     nay_sst_iter_free(it);
@@ -196,7 +197,7 @@ static void pins_of_one_block(void **unused) {
   nay_sst *t = open_way(path, &ways[2], NULL, NULL);
   nay_sst_iter *it;
   nay_sst_value a = {.size = sizeof a}, b = a, c = a;
-  assert_ok(nay_sst_iter_new(t, &it));
+  assert_ok(nay_sst_iter_new(t, NULL, &it));
   assert_status(nay_sst_iter_pin(it, &a), NAY_EINVAL); /* at no entry */
   assert_ok(nay_sst_iter_first(it));
   assert_ok(nay_sst_iter_pin(it, &a));
@@ -237,7 +238,7 @@ static void pins_without_memory(void **state) {
     nay_sst_value v = {.size = sizeof v}, w = {.size = sizeof w};
     assert_ok(nay_sst_open(path, &read, &a, NULL, &t));
     heap.fail_at = heap.calls + fail;
-    nay_status status = nay_sst_iter_new(t, &it);
+    nay_status status = nay_sst_iter_new(t, NULL, &it);
     if (status == NAY_OK) status = nay_sst_iter_first(it);
     if (status == NAY_OK) status = nay_sst_iter_pin(it, &v);
     if (status == NAY_OK) status = nay_sst_iter_last(it);
@@ -272,14 +273,14 @@ static void errors_stay(void **unused) {
   nay_sst_iter *it;
   bytes[len / 2] ^= 1; /* in the data: values are most of the table */
   assert_ok(nay_sst_view(bytes, len, &read, NULL, NULL, &t));
-  assert_ok(nay_sst_iter_new(t, &it));
+  assert_ok(nay_sst_iter_new(t, NULL, &it));
   assert_status(nay_sst_iter_next(it), NAY_EEND);
   nay_status status = nay_sst_iter_first(it);
   while (status == NAY_OK) status = nay_sst_iter_next(it);
   assert_status(status, NAY_ECORRUPT);
   assert_status(nay_sst_iter_next(it), NAY_ECORRUPT);
   assert_status(nay_sst_iter_prev(it), NAY_ECORRUPT);
-  assert_false(nay_sst_iter_valid(it));
+  assert_false((nay_sst_iter_key(it, &(size_t){0}) != NULL));
   assert_ok(nay_sst_iter_first(it));
   nay_sst_iter_free(it);
   nay_sst_free(t);

@@ -55,11 +55,11 @@ static uint8_t *table_of(kind k, size_t shape, size_t *len) {
   assert_ok(nay_sst_writer_new(temp_path(path, "keys.ldb"), &how, NULL, NULL, &w));
   for (unsigned i = 0; i < NKEYS; i++) {
     size_t n = key_of(k, i, key);
-    nay_sst_entry v = {sizeof v, key, n, 7, false, k == INTERNAL_MERGE && i == 30};
+    nay_sst_entry v = {sizeof v, key, n, 7, false, k == INTERNAL_MERGE && i == 30, 0};
     if (internal) {
-      assert_ok(nay_sst_writer_add_entry(w, &v, "v", 1));
+      assert_ok(nay_sst_writer_add_entry(w, &v, "v", 1, NULL));
     } else {
-      assert_ok(nay_sst_writer_add(w, key, n, "v", 1));
+      assert_ok(nay_sst_writer_add(w, key, n, "v", 1, NULL));
     }
   }
   assert_ok(nay_sst_writer_finish(w, NULL));

@@ -17,9 +17,9 @@ static void a_large_value(void **unused) {
   assert_non_null(value);
   value[LARGE - 1] = 7;
   assert_ok(nay_sst_writer_new(temp_path(path, "large.ldb"), &how, NULL, NULL, &w));
-  assert_ok(nay_sst_writer_add(w, "a", 1, value, 1000)); /* compressed */
-  assert_ok(nay_sst_writer_add(w, "b", 1, value, LARGE));
-  assert_ok(nay_sst_writer_add(w, "c", 1, value, 100000));
+  assert_ok(nay_sst_writer_add(w, "a", 1, value, 1000, NULL)); /* compressed */
+  assert_ok(nay_sst_writer_add(w, "b", 1, value, LARGE, NULL));
+  assert_ok(nay_sst_writer_add(w, "c", 1, value, 100000, NULL));
   assert_ok(nay_sst_writer_finish(w, NULL));
   nay_sst_writer_free(w);
   free(value);

@@ -195,7 +195,7 @@ static void empty_tables(void **unused) {
   (void)unused;
   shape s[NSHAPES];
   shapes(s);
-  assert_ok(nay_sst_comparator_reverse(&reversed));
+  assert_ok(nay_sst_comparator_find("rocksdb.ReverseBytewiseComparator", &reversed));
   for (size_t i = 0; i < NSHAPES + 1; i++) {
     size_t len;
     nay_sst *t;
@@ -205,7 +205,7 @@ static void empty_tables(void **unused) {
     how.comparator = own.how.comparator;
     uint8_t *bytes = shape_bytes(&own, 0, &len);
     assert_ok(nay_sst_view(bytes, len, &how, NULL, NULL, &t));
-    assert_null(info_of(t).largest);
+    assert_null(info_of(t).upper_bound);
     nay_sst_free(t);
     free(bytes);
   }
@@ -230,7 +230,9 @@ static void assert_left_out(const uint8_t *bytes, size_t len) {
   nay_sst_cache *cache;
   nay_sst_filters *filters;
   nay_sst_filters_info info = {.size = sizeof info};
-  assert_ok(nay_sst_cache_new(1 << 20, 1 << 20, NULL, &cache));
+  assert_ok(nay_sst_cache_new(
+      &(nay_sst_cache_options){sizeof(nay_sst_cache_options), 1 << 20, 1 << 20, false}, NULL, NULL,
+      &cache));
   for (int way = 0; way < 3; way++) {
     own_file file = {.bytes = bytes, .len = len, .fail_at = -1};
     nay_sst_file own = own_file_of(&file);
@@ -242,7 +244,7 @@ static void assert_left_out(const uint8_t *bytes, size_t len) {
     assert_ok(way == 0 ? nay_sst_view(bytes, len, &how, NULL, NULL, &t)
                        : nay_sst_open_file(&own, &how, NULL, NULL, &t));
     ask_all(t, NKEYS);
-    assert_ok(nay_sst_iter_new(t, &it));
+    assert_ok(nay_sst_iter_new(t, NULL, &it));
     for (unsigned i = 0; i < NKEYS; i++) {
       char key[32];
       (void)number_key(2 * i, key);
@@ -334,7 +336,7 @@ static void assert_nothing_hidden(const uint8_t *bytes, size_t len) {
     assert_true(status == NAY_OK || status == NAY_ECORRUPT);
     errors += status != NAY_OK;
   }
-  assert_ok(nay_sst_iter_new(t, &it));
+  assert_ok(nay_sst_iter_new(t, NULL, &it));
   for (status = nay_sst_iter_first(it); status == NAY_OK; status = nay_sst_iter_next(it)) n++;
   assert_status(status, errors != 0 ? NAY_ECORRUPT : NAY_EEND);
   assert_true(errors != 0 || n == NKEYS);

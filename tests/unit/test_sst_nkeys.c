@@ -3,6 +3,7 @@
  * number is right, a plan that is kept where it is not, and no hashes that wait.
  */
 #include "support/flaky.h"
+#include "support/sst_calls.h"
 #include "support/sst_numbers.h"
 
 #define N_KEYS 5000u
@@ -19,9 +20,9 @@ static uint8_t *table_bytes(const nay_params *params, unsigned n, bool internal,
   assert_ok(nay_sst_writer_new(path, &how, &a, NULL, &w));
   for (unsigned i = 0; i < n; i++) {
     nay_sst_entry v = {sizeof v, key, number_key(i, key), .sequence = 2};
-    if (!internal) assert_ok(nay_sst_writer_add(w, v.key, v.len, "v", 1));
+    if (!internal) assert_ok(nay_sst_writer_add(w, v.key, v.len, "v", 1, NULL));
     for (; internal && v.sequence-- > 0;) { /* two versions of each */
-      assert_ok(nay_sst_writer_add_entry(w, &v, "v", 1));
+      assert_ok(nay_sst_writer_add_entry(w, &v, "v", 1, NULL));
     }
   }
   assert_ok(nay_sst_writer_finish(w, NULL));
@@ -112,7 +113,7 @@ static void another_number(void **state) {
     assert_ok(nay_params_plan(&p, NULL, &plan));
     assert_ok(nay_sst_view(bytes, len, NULL, NULL, NULL, &t));
     nay_stats s = {.size = sizeof s};
-    assert_ok(nay_filter_stats(nay_sst_filter_of(t), &s));
+    assert_ok(nay_filter_stats(table_filter(t), &s));
     assert_true(s.nkeys == said[i] && s.nbits == plan.nbits);
     for (unsigned k = 0; k < N_KEYS; k++) {
       char key[32];

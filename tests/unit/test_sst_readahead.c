@@ -5,6 +5,7 @@
 #include "support/flaky.h"
 #include "support/sst_numbers.h"
 #include "support/sst_own_io.h"
+#include "table/table.h"
 
 #define N_KEYS 8000u
 
@@ -28,7 +29,7 @@ static nay_sst_memory *table_of(const shape *s) {
   assert_ok(nay_sst_writer_new_target(&sink, &how, NULL, NULL, &w));
   for (unsigned i = 0; i < N_KEYS; i++) {
     int len = snprintf(value, sizeof value, "value %u", 2 * i);
-    assert_ok(nay_sst_writer_add(w, key, number_key(2 * i, key), value, (size_t)len));
+    assert_ok(nay_sst_writer_add(w, key, number_key(2 * i, key), value, (size_t)len, NULL));
   }
   assert_ok(nay_sst_writer_finish(w, NULL));
   nay_sst_writer_free(w);
@@ -70,7 +71,7 @@ static void assert_at(const nay_sst_iter *it, unsigned i) {
 static void walk(const nay_sst *t, bool back) {
   nay_sst_iter *it;
   unsigned n = 0;
-  assert_ok(nay_sst_iter_new(t, &it));
+  assert_ok(nay_sst_iter_new(t, NULL, &it));
   nay_status s = back ? nay_sst_iter_last(it) : nay_sst_iter_first(it);
   for (; s == NAY_OK; s = back ? nay_sst_iter_prev(it) : nay_sst_iter_next(it), n++) {
     assert_at(it, back ? N_KEYS - 1 - n : n);
@@ -116,7 +117,7 @@ static void short_reads_stay_short(void **state) {
   nay_sst *t = open_own(&f, 1u << 20, NULL, NULL);
   nay_sst_iter *it;
   char key[32];
-  assert_ok(nay_sst_iter_new(t, &it));
+  assert_ok(nay_sst_iter_new(t, NULL, &it));
   for (unsigned i = 0; i < 50; i++) {
     unsigned number = (unsigned)(nay_hash_mix(i) % N_KEYS);
     f.reads = 0;
@@ -146,14 +147,16 @@ static void movements_agree(void **state) {
   const shape *s = *state;
   nay_sst_memory *memory = table_of(s);
   nay_sst_cache *cache;
-  assert_ok(nay_sst_cache_new(20000, 4000, NULL, &cache));
+  assert_ok(
+      nay_sst_cache_new(&(nay_sst_cache_options){sizeof(nay_sst_cache_options), 20000, 4000, false},
+                        NULL, NULL, &cache));
   own_file f = file_of(memory);
   for (int cached = 0; cached < 2; cached++) {
     nay_sst *t = open_own(&f, 8192, cached ? cache : NULL, NULL);
     nay_sst_iter *it;
     nay_sst_value pinned = {.size = sizeof pinned};
     char key[32], value[32];
-    assert_ok(nay_sst_iter_new(t, &it));
+    assert_ok(nay_sst_iter_new(t, NULL, &it));
     for (unsigned i = 0; i < 300; i++) {
       unsigned at = (unsigned)(nay_hash_mix(i) % N_KEYS),
                steps = (unsigned)(nay_hash_mix(~i) % 400);
@@ -194,7 +197,7 @@ static void readahead_needs_no_memory(void **state) {
       nay_sst_iter *it;
       unsigned n = 0;
       flaky_arm(&heap, at, for_ever != 0);
-      if (nay_sst_iter_new(t, &it) != NAY_OK) continue;
+      if (nay_sst_iter_new(t, NULL, &it) != NAY_OK) continue;
       nay_status s = nay_sst_iter_first(it);
       for (; s == NAY_OK; s = nay_sst_iter_next(it)) assert_at(it, n++);
       assert_true(s == NAY_ENOMEM || (s == NAY_EEND && n == N_KEYS));
@@ -241,7 +244,7 @@ static nay_sst_memory *even_blocks(void) {
   assert_ok(nay_sst_memory_target(memory, &sink));
   assert_ok(nay_sst_writer_new_target(&sink, &how, NULL, NULL, &w));
   for (unsigned i = 0; i < N_KEYS; i++) {
-    assert_ok(nay_sst_writer_add(w, key, number_key(i, key), "value", 5));
+    assert_ok(nay_sst_writer_add(w, key, number_key(i, key), "value", 5, NULL));
   }
   assert_ok(nay_sst_writer_finish(w, NULL));
   nay_sst_writer_free(w);
@@ -252,7 +255,7 @@ static nay_sst_memory *even_blocks(void) {
 static unsigned walk_even(const nay_sst *t, nay_status *end) {
   nay_sst_iter *it;
   unsigned n = 0;
-  assert_ok(nay_sst_iter_new(t, &it));
+  assert_ok(nay_sst_iter_new(t, NULL, &it));
   for (*end = nay_sst_iter_first(it); *end == NAY_OK; *end = nay_sst_iter_next(it), n++) {
     char key[32];
     size_t len;
@@ -270,7 +273,7 @@ static size_t block_length(own_file *f) {
   uint64_t offset = 0;
   for (unsigned i = 0; offset == 0; i++) {
     char key[32];
-    assert_ok(nay_sst_approximate_offset(t, key, number_key(i, key), NULL, &offset));
+    assert_ok(nay_sst__approximate_offset(t, key, number_key(i, key), NULL, &offset));
   }
   nay_sst_free(t);
   return (size_t)offset;

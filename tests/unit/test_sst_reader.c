@@ -16,7 +16,9 @@ static void partitions_come_on_demand(void **flags) {
   nay_sst_write_options how = {
       .size = sizeof how, .filter = NAY_SST_PARTITIONED_FILTER, .partition_keys = 500};
   write_even(temp_path(path, "parts.ldb"), &how, N_KEYS);
-  assert_ok(nay_sst_cache_new(1 << 20, 1 << 20, NULL, &cache));
+  assert_ok(nay_sst_cache_new(
+      &(nay_sst_cache_options){sizeof(nay_sst_cache_options), 1 << 20, 1 << 20, false}, NULL, NULL,
+      &cache));
   nay_sst *t = open_table(path, &(nay_sst_read_options){.size = sizeof(nay_sst_read_options),
                                                         .cache = cache,
                                                         .flags = *(const unsigned *)*flags});
@@ -85,7 +87,9 @@ static void budgets_are_apart(void **unused) {
                                .partition_keys = 500,
                                .codec = &snappy_codec};
   write_even(temp_path(path, "budget.ldb"), &how, N_KEYS);
-  assert_ok(nay_sst_cache_new(data, filter, NULL, &cache));
+  assert_ok(nay_sst_cache_new(
+      &(nay_sst_cache_options){sizeof(nay_sst_cache_options), data, filter, false}, NULL, NULL,
+      &cache));
   nay_sst_read_options read = {sizeof read, .cache = cache, .codecs = snappy_codecs, .ncodecs = 1};
   nay_sst *a = open_table(path, &read), *b = open_table(path, &read);
   for (int i = 0; i < 2; i++) {
@@ -106,7 +110,7 @@ static void budgets_are_apart(void **unused) {
 /* ---- prefixes ---- */
 
 static bool scan_is(nay_sst_iter *it, const sample *s, size_t from, size_t to) {
-  nay_status status = nay_sst_iter_valid(it) ? NAY_OK : NAY_EEND;
+  nay_status status = (nay_sst_iter_key(it, &(size_t){0}) != NULL) ? NAY_OK : NAY_EEND;
   for (size_t i = from; i < to; i++, status = nay_sst_iter_next(it)) {
     if (status != NAY_OK) return false;
     sample_assert_entry(it, &s->entries[i]);
@@ -146,7 +150,7 @@ static void scans(void **state) {
         &(nay_sst_read_options){
             .size = sizeof(nay_sst_read_options), .prefix = &prefix, .keys = NAY_SST_KEYS_PLAIN},
         NULL, NULL, &t));
-    assert_ok(nay_sst_iter_new(t, &it));
+    assert_ok(nay_sst_iter_new(t, NULL, &it));
     for (int i = 0; i < 60; i++) {
       uint8_t a[SAMPLE_KEY_MAX], b[SAMPLE_KEY_MAX];
       size_t n = sample_key(&s, (unsigned)sample_draw(&s, 3), a);
@@ -186,7 +190,7 @@ static void absent_prefixes_read_nothing(void **unused) {
   nay_sst_writer *w;
   assert_ok(nay_sst_writer_new(temp_path(path, "prefix.ldb"), &how, NULL, NULL, &w));
   for (unsigned i = 0; i < 100000; i++) {
-    if (i / 1000 % 2 == 0) assert_ok(nay_sst_writer_add(w, key, number_key(i, key), "", 0));
+    if (i / 1000 % 2 == 0) assert_ok(nay_sst_writer_add(w, key, number_key(i, key), "", 0, NULL));
   }
   assert_ok(nay_sst_writer_finish(w, NULL));
   nay_sst_writer_free(w);
@@ -194,7 +198,7 @@ static void absent_prefixes_read_nothing(void **unused) {
       open_table(path, &(nay_sst_read_options){sizeof(nay_sst_read_options), .prefix = &fixed});
   assert_true(info_of(t).prefix_used && info_of(t).filter_used);
   assert_string_equal(info_of(t).prefix, "nay.fixed.8");
-  assert_ok(nay_sst_iter_new(t, &it));
+  assert_ok(nay_sst_iter_new(t, NULL, &it));
   for (unsigned i = 1; i < 98; i += 2) {
     number_key(i * 1000, key);
     assert_status(nay_sst_iter_seek_prefix(it, key, 8), NAY_EEND);
@@ -209,7 +213,7 @@ static void absent_prefixes_read_nothing(void **unused) {
   t = open_table(path, &(nay_sst_read_options){sizeof(nay_sst_read_options), .prefix = &other});
   assert_false(info_of(t).prefix_used);
   assert_true(info_of(t).filter_used);
-  assert_ok(nay_sst_iter_new(t, &it));
+  assert_ok(nay_sst_iter_new(t, NULL, &it));
   number_key(1000, key);
   assert_status(nay_sst_iter_seek_prefix(it, key, 8), NAY_EEND);
   assert_ok(nay_sst_iter_seek_prefix(it, key, 7));
@@ -242,7 +246,7 @@ static void newest_table_wins(void **unused) {
     uint8_t value = (uint8_t)i;
     assert_ok(nay_sst_writer_new(path, &how, NULL, NULL, &w));
     for (unsigned n = 0; n < 20000; n += i + 2) {
-      assert_ok(nay_sst_writer_add(w, key, number_key(n, key), &value, 1));
+      assert_ok(nay_sst_writer_add(w, key, number_key(n, key), &value, 1, NULL));
     }
     assert_ok(nay_sst_writer_finish(w, NULL));
     nay_sst_writer_free(w);
@@ -291,13 +295,13 @@ static void deletions_hide_older_tables(void **unused) {
         nay_sst_writer_add_entry(w,
                                  &(nay_sst_entry){sizeof(nay_sst_entry), .key = "gone", .len = 4,
                                                   .sequence = 20 - i, .deleted = i == 0},
-                                 "x", 1));
+                                 "x", 1, NULL));
     if (i == 1)
       assert_ok(
           nay_sst_writer_add_entry(w,
                                    &(nay_sst_entry){sizeof(nay_sst_entry), .key = "kept", .len = 4,
                                                     .sequence = 5, .deleted = false},
-                                   "y", 1));
+                                   "y", 1, NULL));
     assert_ok(nay_sst_writer_finish(w, NULL));
     nay_sst_writer_free(w);
     t[i] = open_table(path, NULL);
@@ -385,7 +389,7 @@ static nay_status write_flaky(const char *path, const nay_sst_write_options *how
   nay_status status = nay_sst_writer_new(path, how, a, NULL, &w);
   if (status != NAY_OK) return status;
   for (unsigned i = 0; i < 300 && status == NAY_OK; i++) {
-    status = nay_sst_writer_add(w, key, number_key(2 * i, key), "value", 5);
+    status = nay_sst_writer_add(w, key, number_key(2 * i, key), "value", 5, NULL);
   }
   if (status == NAY_OK) status = nay_sst_writer_finish(w, NULL);
   nay_sst_writer_free(w);
@@ -406,7 +410,7 @@ static nay_status read_flaky(const char *path, const nay_sst_read_options *how,
     status = nay_sst_get(t, key, number_key(i, key), NAY_SST_NEWEST, NULL, &v);
     if (status != NAY_ENOMEM) assert_status(status, i % 2 == 0 ? NAY_OK : NAY_ENOENT);
   }
-  if (status != NAY_ENOMEM) status = nay_sst_iter_new(t, &it);
+  if (status != NAY_ENOMEM) status = nay_sst_iter_new(t, NULL, &it);
   if (status == NAY_OK) status = nay_sst_iter_seek_prefix(it, "key000001", 9);
   while (status == NAY_OK) status = nay_sst_iter_next(it);
   if (status == NAY_EEND)
@@ -452,7 +456,11 @@ static void every_allocation_may_fail(void **unused) {
         flaky heap = {.fail_at = i};
         nay_allocator a = flaky_allocator(&heap);
         nay_sst_cache *cache = NULL;
-        if ((mode & 2) != 0 && nay_sst_cache_new(2000, 2000, &a, &cache) != NAY_OK) continue;
+        if ((mode & 2) != 0 &&
+            nay_sst_cache_new(
+                &(nay_sst_cache_options){sizeof(nay_sst_cache_options), 2000, 2000, false}, &a,
+                NULL, &cache) != NAY_OK)
+          continue;
         nay_sst_read_options read = {.size = sizeof read,
                                      .codecs = snappy_codecs,
                                      .ncodecs = 1,

@@ -102,10 +102,10 @@ static void a_fixed_size(void **unused) {
   nay_status status = NAY_OK;
   assert_ok(nay_sst_writer_new(temp_path(path, "fixed.ldb"), &how, NULL, NULL, &w));
   for (unsigned i = 0; i < 6000 && status == NAY_OK; i++) {
-    status = nay_sst_writer_add(w, key, number_key(i, key), "", 0);
+    status = nay_sst_writer_add(w, key, number_key(i, key), "", 0, NULL);
   }
   assert_status(status, NAY_EFULL);
-  assert_status(nay_sst_writer_add(w, "z", 1, "", 0), NAY_EFULL); /* it is final */
+  assert_status(nay_sst_writer_add(w, "z", 1, "", 0, NULL), NAY_EFULL); /* it is final */
   assert_status(nay_sst_writer_finish(w, &diag), NAY_EFULL);
   assert_string_equal(diag.what, "the size is too small for nkeys tags that find room");
   nay_sst_writer_free(w);

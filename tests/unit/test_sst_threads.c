@@ -74,7 +74,7 @@ static void *ask(void *ctx) {
                    : nay_sst_lookup_get(w->lookup, key, len, NAY_SST_NEWEST, NULL, &v, NULL);
     w->wrong += !right(status, &v, number);
   }
-  if (nay_sst_iter_new(w->table, &it) != NAY_OK) return NULL;
+  if (nay_sst_iter_new(w->table, NULL, &it) != NAY_OK) return NULL;
   unsigned n = 0;
   for (nay_status s = nay_sst_iter_first(it); s == NAY_OK; s = nay_sst_iter_next(it)) n++;
   w->wrong += n != N_KEYS;
@@ -113,7 +113,9 @@ static void readers_share_a_cache(void **flags) {
                                .block_bytes = 500,
                                .codec = &snappy_codec};
   write_even(temp_path(path, "threads.ldb"), &how, N_KEYS);
-  assert_ok(nay_sst_cache_new(20000, 4000, NULL, &cache));
+  assert_ok(
+      nay_sst_cache_new(&(nay_sst_cache_options){sizeof(nay_sst_cache_options), 20000, 4000, false},
+                        NULL, NULL, &cache));
   nay_sst_read_options read = {.size = sizeof read,
                                .cache = cache,
                                .codecs = snappy_codecs,
@@ -213,7 +215,8 @@ static void merges_hand_over_pins(void **cached) {
   work works[N_THREADS];
   nay_sst_write_options how = {sizeof how, .block_bytes = 500, .codec = &snappy_codec};
   write_even(temp_path(path, "pins.ldb"), &how, N_KEYS);
-  assert_ok(nay_sst_cache_new(5000, 0, NULL, &cache));
+  assert_ok(nay_sst_cache_new(
+      &(nay_sst_cache_options){sizeof(nay_sst_cache_options), 5000, 0, false}, NULL, NULL, &cache));
   nay_sst_read_options read = {.size = sizeof read,
                                .cache = *(const bool *)*cached ? cache : NULL,
                                .codecs = snappy_codecs,
@@ -258,8 +261,9 @@ static void write_versions(const char *path, uint64_t sequence, bool operands) {
   for (unsigned i = 0; i < N_KEYS; i++) {
     char key[32], value[32];
     int len = snprintf(value, sizeof value, operands ? "+" : "value %u", 2 * i);
-    nay_sst_entry v = {sizeof v, key, number_key(2 * i, key), sequence, false, operands};
-    if (!operands || i % 3 != 0) assert_ok(nay_sst_writer_add_entry(w, &v, value, (size_t)len));
+    nay_sst_entry v = {sizeof v, key, number_key(2 * i, key), sequence, false, operands, 0};
+    if (!operands || i % 3 != 0)
+      assert_ok(nay_sst_writer_add_entry(w, &v, value, (size_t)len, NULL));
   }
   assert_ok(nay_sst_writer_finish(w, NULL));
   nay_sst_writer_free(w);
@@ -296,7 +300,8 @@ static void readers_combine_operands(void **state) {
   nay_sst *t[2];
   nay_sst_lookup *l;
   (void)state;
-  assert_ok(nay_sst_cache_new(5000, 0, NULL, &cache));
+  assert_ok(nay_sst_cache_new(
+      &(nay_sst_cache_options){sizeof(nay_sst_cache_options), 5000, 0, false}, NULL, NULL, &cache));
   nay_sst_read_options read = {
       .size = sizeof read, .keys = NAY_SST_KEYS_INTERNAL, .flags = NAY_SST_PREAD, .cache = cache};
   for (unsigned i = 0; i < 2; i++) { /* newest first */

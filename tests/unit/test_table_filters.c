@@ -437,7 +437,6 @@ static void null_arguments(void **state) {
   assert_false(maybe);
   assert_false(nay_sst_filters_recognise(NULL, 100));
   nay_sst_filters_free(NULL);
-  assert_string_equal(nay_sst_filters_engine_name(NAY_SST_ENGINE_ROCKSDB), "RocksDB");
 }
 
 int main(void) {

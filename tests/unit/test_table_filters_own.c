@@ -16,10 +16,9 @@ static struct {
   uint8_t n;
 } kept;
 
-static size_t keep_bound(const nay_sst_codec *c, size_t len) { return (void)c, len / 8 + 8; }
+static size_t keep_bound(void *c, size_t len) { return (void)c, len / 8 + 8; }
 
-static bool keep_compress(const nay_sst_codec *c, const void *src, size_t len, void *dst,
-                          size_t *dst_len) {
+static bool keep_compress(void *c, const void *src, size_t len, void *dst, size_t *dst_len) {
   (void)c;
   if (kept.n == 255 || len < 200) return false; /* the metaindex stays readable */
   kept.blocks[kept.n] = malloc(len);
@@ -32,15 +31,14 @@ static bool keep_compress(const nay_sst_codec *c, const void *src, size_t len, v
   return true;
 }
 
-static bool keep_size(const nay_sst_codec *c, const void *src, size_t len, size_t *size) {
+static bool keep_size(void *c, const void *src, size_t len, size_t *size) {
   (void)c;
   if (len == 0 || *(const uint8_t *)src >= kept.n) return false;
   *size = kept.lens[*(const uint8_t *)src];
   return true;
 }
 
-static bool keep_uncompress(const nay_sst_codec *c, const void *src, size_t len, void *dst,
-                            size_t size) {
+static bool keep_uncompress(void *c, const void *src, size_t len, void *dst, size_t size) {
   (void)c, (void)len;
   memcpy(dst, kept.blocks[*(const uint8_t *)src], size);
   return true;
@@ -56,7 +54,7 @@ static golden_bytes own_table(const nay_sst_write_options *options, size_t n) {
   uint8_t key[GOLDEN_KEY_MAX], value[100] = {0};
   assert_ok(nay_sst_writer_new(path, options, NULL, NULL, &w));
   for (uint64_t i = 0; i < n; i++) {
-    assert_ok(nay_sst_writer_add(w, key, golden_str(i, key), value, sizeof value));
+    assert_ok(nay_sst_writer_add(w, key, golden_str(i, key), value, sizeof value, NULL));
   }
   assert_ok(nay_sst_writer_finish(w, NULL));
   nay_sst_writer_free(w);
@@ -210,10 +208,9 @@ static void every_lg(void **state) {
   free(file.at);
 }
 
-static bool up_to_comma(const nay_sst_prefix *self, const void *key, size_t len,
-                        size_t *prefix_len) {
+static bool up_to_comma(void *ctx, const void *key, size_t len, size_t *prefix_len) {
   const char *comma = memchr(key, ',', len);
-  (void)self;
+  (void)ctx;
   if (comma == NULL) return false;
   *prefix_len = (size_t)(comma - (const char *)key) + 1;
   return true;
@@ -233,7 +230,7 @@ static void names_that_are_no_extractors(void **state) {
     nay_sst_writer *w;
     snprintf(comma.name, sizeof comma.name, "%s", names[i]);
     assert_ok(nay_sst_writer_new(directory_at(&at, "x"), &how, NULL, NULL, &w));
-    assert_ok(nay_sst_writer_add(w, "a\0b,c", 5, "", 0));
+    assert_ok(nay_sst_writer_add(w, "a\0b,c", 5, "", 0, NULL));
     assert_ok(nay_sst_writer_finish(w, NULL));
     nay_sst_writer_free(w);
     golden_bytes file = golden_read(directory_at(&at, "x"));

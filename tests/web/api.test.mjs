@@ -436,6 +436,32 @@ test('a freed object says so; free twice is fine; using disposes', () => {
   }
 });
 
+test('console.log shows one line; nothing of a freed object', () => {
+  const show = (object) => object[Symbol.for('nodejs.util.inspect.custom')]();
+  const filter = Filter.build(numbered(1000), { kind: 'blocked', nkeys: 1000, fpr: 0.01 });
+  assert.match(show(filter), /^Filter \{ blocked, \d+ keys of 1000, FPR 0\.\d+%, \d+ bytes \}$/);
+  assert.match(show(filter.copy().intersect(filter)), /^Filter \{ blocked, \d+ bytes \}$/);
+  assert.match(show(nay.formats.create('lab', { nkeys: 10, bitsPerKey: 10 })), /another layout/);
+  assert.match(show(StaticMap.build([['a', 1]], { checkBits: 9 })), /^StaticMap \{ 1 keys, 1 value bits, 9 check bits, \d+ bytes \}$/);
+  assert.equal(show(nay.Table.open(golden('leveldb-tables/table_str_n100_b10_none.ldb'))), 'Table {}');
+  filter.free();
+  assert.equal(show(filter), 'Filter { freed }');
+});
+
+test('a call that a kind does not have names the kinds that do', () => {
+  const of = (kind) => Filter.build(['a'], { kind, nkeys: 10, fpr: 0.01 });
+  const says = (call, message) => fails('ENOTSUP', call, { message });
+  says(() => of('blocked').remove('a'), 'remove: a blocked filter cannot; counting and cuckoo can');
+  says(() => of('bloom').removeHash(1n), 'removeHash: a bloom filter cannot; counting and cuckoo can');
+  says(() => of('bloom').count('a'), 'count: a bloom filter cannot; counting and cuckoo can');
+  for (const call of ['add', 'addMany', 'addManyNew']) {
+    says(() => of('fuse')[call](call === 'add' ? 'b' : ['b']), `${call}: a fuse filter takes no adds: Filter.build makes it of all keys at once`);
+  }
+  says(() => of('xor').merge(of('xor')), 'merge: a xor filter cannot; bloom, blocked, counting, and scalable can');
+  says(() => of('cuckoo').advance(1), 'advance: a cuckoo filter cannot; window can');
+  says(() => nay.formats.create('lab', { nkeys: 10, bitsPerKey: 10 }).remove('a'), "remove: filters in another system's layout cannot");
+});
+
 test('tables of LevelDB: compressed by snappy, walked, read, explained, damaged', () => {
   const bytes = golden('leveldb-tables/table_str_n10000_b10_snappy.ldb');
   const table = nay.Table.open(bytes);

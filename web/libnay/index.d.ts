@@ -153,9 +153,18 @@ export interface Explanation {
   steps: Step[];
 }
 
+declare global {
+  interface SymbolConstructor {
+    /** As the libraries esnext.disposable and @types/node declare it. */
+    readonly dispose: unique symbol;
+  }
+}
+
 interface Owned {
   /** Releases the memory; the object cannot be used any more. Not needed, but prompt. */
   free(): void;
+  /** free(), at the end of a block: `using filter = ...`. Where the engine has Symbol.dispose. */
+  [Symbol.dispose](): void;
 }
 
 export interface Filter extends Owned {

@@ -6,7 +6,7 @@ export const FAMILIES = {
   bloom: { colour: 1, line: 'k bits anywhere in one array. Any size, tiny sets, the lowest rates.' },
   blocked: { colour: 2, line: 'The same bits inside one cache line: one memory access for each probe.' },
   counting: { colour: 3, line: 'Blocked, with a counter for each bit: keys can be removed.' },
-  scalable: { colour: 4, line: 'Levels that double: grows when the number of keys is not known.' },
+  scalable: { colour: 4, line: 'Levels that triple, half by half: grows when the number of keys is not known.' },
   window: { colour: 5, line: 'Generations side by side: old keys expire.' },
   cuckoo: { colour: 6, line: 'Fingerprints in buckets: removal at low rates.' },
   xor: { colour: 7, line: 'Static: three slots whose xor is the fingerprint of the key.' },

@@ -4,18 +4,25 @@
  * A view is {id, title, mount(context, params)}; mount returns {element, state(), close()}
  * and where it needs them {shown(), pause(), resume()}; state() is what a permalink holds. A view
  * lives until the reader opens another state of it.
+ *
+ * ?embed=view&name=value shows that view alone, for a frame in another page: its picture, question and
+ * steps. It starts when it is seen, and touches neither the address nor the history.
  */
 import { h, announce, explainError } from './dom.js';
 import { readHash, writeHash, pushHash, replaceHash } from './route.js';
 import { frameStats, resetFrames } from './frames.js';
 import { startEngine } from './engine.js';
+import { tour } from './views/tour.js';
 import { work } from './views/work.js';
+import { compare } from './views/compare.js';
 import { overfill } from './views/overfill.js';
 import { lsm } from './views/lsm.js';
 import { plan } from './views/plan.js';
 import { inside } from './views/inside.js';
 
-const VIEWS = [work, overfill, lsm, plan, inside];
+const VIEWS = [tour, work, compare, overfill, lsm, plan, inside];
+const query = new URLSearchParams(location.search);
+const embedded = VIEWS.some((v) => v.id === query.get('embed')) ? query.get('embed') : null;
 const open = new Map(); /* id of a view -> what its mount returned */
 let engine = null;
 let current = null;
@@ -117,7 +124,7 @@ function show(id, params) {
   if (params || !open.has(id)) mount(view, panel, params ?? new URLSearchParams());
   else open.get(id).resume?.();
   saveState(id);
-  document.title = `${view.title} \u00b7 nay`;
+  document.title = `${view.heading ?? view.title} \u00b7 nay playground`;
 }
 
 function mount(view, panel, params) {
@@ -127,10 +134,10 @@ function mount(view, panel, params) {
   try {
     const live = view.mount(context, params);
     open.set(view.id, live);
-    panel.replaceChildren(
-      h('div', { class: 'head' }, h('h2', null, view.heading ?? view.title), h('p', { class: 'lead' }, view.lead)),
-      live.element,
-    );
+    const heading = view.heading ?? view.title;
+    const head = h('div', { class: 'head' }, h('h2', null, heading), h('p', { class: 'lead' }, view.lead));
+    const quiet = [h('h1', { class: 'hidden' }, 'nay'), h('h2', { class: 'hidden' }, heading)];
+    panel.replaceChildren(...(embedded ? quiet : [head]), live.element);
     live.shown?.();
   } catch (error) {
     panel.replaceChildren(h('p', { class: 'notice bad', role: 'alert' }, explainError(error)));
@@ -140,18 +147,48 @@ function mount(view, panel, params) {
 
 function saveState(id) {
   const live = open.get(id);
-  if (!live || id !== current) return;
+  if (embedded) showWhole();
+  if (!live || id !== current || embedded) return;
   replaceHash(writeHash(id, live.state()).hash);
+}
+
+/* page: the address of this file, without what is asked of it. */
+function page() {
+  return location.href.replace(/[?#].*/, '');
+}
+
+/* showWhole: in a frame, the link that leads to the same state of the whole page. */
+function showWhole() {
+  const live = open.get(embedded);
+  if (live) document.getElementById('whole').href = page() + writeHash(embedded, live.state()).hash;
+}
+
+async function copy(text, said) {
+  try {
+    await navigator.clipboard.writeText(text);
+    toast(said);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/* copyFrame: the element that puts this state into another page. */
+async function copyFrame(id) {
+  const { hash } = writeHash(id, open.get(id)?.state() ?? {});
+  const rest = hash.includes('?') ? `&${hash.replace(/^[^?]*\?/, '')}` : '';
+  const { title } = VIEWS.find((v) => v.id === id);
+  const style = 'width: 100%; height: 640px; border: 0';
+  const text = h('iframe', { src: `${page()}?embed=${id}${rest}`, title: `nay: ${title}`, loading: 'lazy', style }).outerHTML;
+  const local = location.protocol === 'file:' ? ' Its address is of this disk: put the page beside yours, or on your server.' : '';
+  if (!(await copy(text, `The frame is copied: paste it into your page.${local}`)))
+    replaceHash(hash);
 }
 
 async function copyLink(id) {
   const { hash, whole } = writeHash(id, open.get(id)?.state() ?? {});
-  const url = location.href.replace(/#.*/, '') + hash;
   const rest = whole ? '' : ' What was too long for a link is not in it.';
-  try {
-    await navigator.clipboard.writeText(url);
-    toast(`The link to this state is copied.${rest}`);
-  } catch {
+  if (!(await copy(page() + hash, `The link to this state is copied.${rest}`))) {
     replaceHash(hash);
     toast(`The link to this state is in the address bar.${rest}`);
   }
@@ -188,7 +225,21 @@ async function unpack(text) {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
+/* seen: when some of this page is on the screen: a frame below the text of a lesson does not play unseen. */
+function seen() {
+  return new Promise((resolve) => {
+    const watch = new IntersectionObserver((entries) => {
+      if (!entries.some((e) => e.isIntersecting)) return;
+      watch.disconnect();
+      resolve();
+    });
+    watch.observe(document.getElementById('main'));
+  });
+}
+
 async function start() {
+  if (embedded) document.documentElement.dataset.embed = embedded;
+  else delete document.documentElement.dataset.embed;
   startTheme();
   document.querySelector('[data-skip]').addEventListener('click', (e) => {
     e.preventDefault();
@@ -197,14 +248,23 @@ async function start() {
   try {
     engine = await startEngine(await unpack(document.getElementById('wasm').textContent));
   } catch (error) {
-    document.getElementById('boot').textContent =
+    document.getElementById('main').textContent =
       `The library cannot start here: ${error.message}. The page needs WebAssembly with SIMD.`;
     return;
   }
   document.getElementById('about').textContent =
     `Computed by libnay ${engine.version} in WebAssembly, in this page. Nothing leaves it.`;
   makeTabs();
+  if (embedded) {
+    await seen();
+    query.delete('embed');
+    show(embedded, query);
+    document.getElementById('boot')?.remove();
+    globalThis.nayPlayground = { frameStats, resetFrames, engine, views: open };
+    return;
+  }
   document.getElementById('link').addEventListener('click', () => copyLink(current));
+  document.getElementById('frame').addEventListener('click', () => copyFrame(current));
   addEventListener('hashchange', fromHash);
   for (const name of ['dragover', 'drop'])
     addEventListener(name, (e) => e.preventDefault()); /* a file that misses its place does not replace the page */

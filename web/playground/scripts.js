@@ -71,7 +71,7 @@ function found(step, about) {
 }
 
 /* rings: the cells that a step reads. */
-function rings(step) {
+export function rings(step) {
   const mark = step.ok ? MARK.ok : MARK.fail;
   if (step.kind === 'column') return columnBits(step).map((bit) => ({ bit, mark }));
   return step.nbits > 0 && step.kind !== 'xor' ? [{ bit: step.bit, mark }] : [];
@@ -121,19 +121,28 @@ export function aboutOf(traits, why, newest = null) {
   return { levels: bits ? levels.size : 1, grows: bits && traits.grow, expires: traits.expire, newest };
 }
 
+/* needed: the steps until the answer is decided. */
+export function needed(why) {
+  const failed = new Set();
+  return why.steps.filter((step) => {
+    if (failed.has(step.group) || (why.maybe && step.group > why.group)) return false;
+    if (!step.ok) failed.add(step.group);
+    return true;
+  });
+}
+
 /*
  * askScript: a probe, step by step. Of a group that has failed nothing more is needed, nor of any group once one has
  * matched: those steps are listed, and have no ring.
  */
 export function askScript(about, key, why) {
   const script = [hashLine(key, why)];
-  const failed = new Set();
+  const wanted = new Set(needed(why));
   for (const step of why.steps) {
-    const decided = failed.has(step.group) || (why.maybe && step.group > why.group);
+    const decided = !wanted.has(step);
     const text = found(step, about) + (decided ? ' (not needed: the answer is decided)' : '');
     const keep = step.index > 0 || step.kind === 'fingerprint';
     script.push(decided ? { text, keep, decided } : { text, marks: rings(step), keep });
-    if (!step.ok) failed.add(step.group);
   }
   script.push({ text: `${why.maybe ? 'Maybe' : 'Nay'}: ${verdict(about, why)}.`, keep: true });
   return script;

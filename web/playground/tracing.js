@@ -40,7 +40,7 @@ const EVENTS = {
     };
   },
   levelOpened: (e) => ({
-    text: `The levels are full: level ${e.level} opens, ${count(e.nblocks)} cache lines for ${count(e.nkeys)} keys more`,
+    text: `The levels are full: another half of level ${e.level} opens, ${count(e.nblocks)} blocks for ${count(e.nkeys)} keys more`,
   }),
   windowBit: (e, stage, copy) => {
     const bit = stage.unit(0, e.unit) + e.bit;

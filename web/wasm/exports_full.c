@@ -36,8 +36,8 @@ static const nayw_field layout_sst_info[] = {F(NUMBER, size),
                                              F(COUNT, prefix_bytes),
                                              F(NUMBER, smallest),
                                              F(NUMBER, smallest_len),
-                                             F(NUMBER, largest),
-                                             F(NUMBER, largest_len),
+                                             F(NUMBER, upper_bound),
+                                             F(NUMBER, upper_bound_len),
                                              F(TEXT, key),
                                              {NULL, 0, 0}};
 #undef F
@@ -71,13 +71,13 @@ static const nayw_field layout_sst_version[] = {F(NUMBER, size),   F(NUMBER, key
 
 #define F(type, field) NAYW_FIELD(type, nay_sst_filters_info, field)
 static const nayw_field layout_filters_info[] = {
-    F(NUMBER, size),        F(NUMBER, engine),   F(NUMBER, format_version),
-    F(TEXT, checksum),      F(NUMBER, layout),   F(TEXT, policy),
-    F(TEXT, policy_option), F(TEXT, prefix),     F(BOOL, whole_keys),
-    F(BOOL, prefixes),      F(BOOL, understood), F(BOOL, index_known),
-    F(COUNT, nkeys),        F(COUNT, nentries),  F(COUNT, nfilters),
-    F(COUNT, nempty),       F(COUNT, ndamaged),  F(COUNT, nbytes),
-    F(TEXT, key),           {NULL, 0, 0}};
+    F(NUMBER, size),        F(NUMBER, engine),    F(NUMBER, format_version),
+    F(TEXT, checksum),      F(NUMBER, layout),    F(TEXT, policy),
+    F(TEXT, policy_option), F(TEXT, prefix),      F(BOOL, whole_keys),
+    F(BOOL, prefixes),      F(BOOL, understood),  F(BOOL, index_known),
+    F(COUNT, nkeys),        F(COUNT, nentries),   F(COUNT, nfilters),
+    F(COUNT, nempty),       F(COUNT, ndamaged),   F(COUNT, nbytes),
+    F(TEXT, key),           F(TEXT, engine_text), {NULL, 0, 0}};
 #undef F
 
 #define F(type, field) NAYW_FIELD(type, nay_sst_filters_entry, field)
@@ -136,26 +136,35 @@ const nayw_layout *nayw_full_layouts(void) { return layouts; }
 
 /* ---- opening ---- */
 
-/* nayw_sst_view: as nay_sst_view, or with a name nay_sst_view_as. key: 16 bytes, or NULL. */
+/* nayw_sst_view: as nay_sst_view, with the layout `name` (may be NULL). key: 16 bytes, or NULL. */
 NAYW_EXPORT(nayw_sst_view)
 int nayw_sst_view(const uint8_t *bytes, size_t len, const char *name, const uint8_t *key,
                   nay_diag *diag, nay_sst **sst);
 int nayw_sst_view(const uint8_t *bytes, size_t len, const char *name, const uint8_t *key,
                   nay_diag *diag, nay_sst **sst) {
   nay_sst_read_options options = {
-      .size = sizeof options, .codecs = codecs, .ncodecs = 1, .hash_key = key};
-  if (name != NULL) return nay_sst_view_as(bytes, len, name, &options, NULL, diag, sst);
+      .size = sizeof options, .codecs = codecs, .ncodecs = 1, .hash_key = key, .layout = name};
   return nay_sst_view(bytes, len, &options, NULL, diag, sst);
 }
 
-/* nayw_filters_open: as nay_sst_filters_open, or with a name nay_sst_filters_open_as. */
+/* nayw_sst_counters: the counters of nay_sst_stats. */
+NAYW_EXPORT(nayw_sst_counters)
+int nayw_sst_counters(const nay_sst *sst, nay_sst_counters *counters);
+int nayw_sst_counters(const nay_sst *sst, nay_sst_counters *counters) {
+  nay_sst_info info = {.size = sizeof info};
+  nay_status status = nay_sst_stats(sst, &info);
+  if (status == NAY_OK) *counters = info.counters;
+  return status;
+}
+
+/* nayw_filters_open: as nay_sst_filters_open, with the layout `name` (may be NULL). */
 NAYW_EXPORT(nayw_filters_open)
 int nayw_filters_open(const uint8_t *bytes, size_t len, const char *name, nay_diag *diag,
                       nay_sst_filters **table);
 int nayw_filters_open(const uint8_t *bytes, size_t len, const char *name, nay_diag *diag,
                       nay_sst_filters **table) {
-  nay_sst_filters_options options = {.size = sizeof options, .codecs = codecs, .ncodecs = 1};
-  if (name != NULL) return nay_sst_filters_open_as(bytes, len, name, &options, NULL, diag, table);
+  nay_sst_filters_options options = {
+      .size = sizeof options, .codecs = codecs, .ncodecs = 1, .layout = name};
   return nay_sst_filters_open(bytes, len, &options, NULL, diag, table);
 }
 

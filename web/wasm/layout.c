@@ -27,6 +27,9 @@ static const nayw_field layout_params[] = {F(NUMBER, size),
                                            F(COUNT, max_nbytes),
                                            F(NUMBER, value_bits),
                                            F(NUMBER, check_bits),
+                                           F(COUNT, range_length),
+                                           F(NUMBER, range_keys),
+                                           F(NUMBER, range_delimiter),
                                            {NULL, 0, 0}};
 #undef F
 
@@ -39,16 +42,37 @@ static const nayw_field layout_plan[] = {
 #undef F
 
 #define F(type, field) NAYW_FIELD(type, nay_stats, field)
-static const nayw_field layout_stats[] = {
-    F(NUMBER, size),        F(KIND, kind),          F(HASH, hash),
-    F(NUMBER, k),           F(COUNT, nkeys),        F(DOUBLE, nkeys_estimated),
-    F(COUNT, nbits),        F(COUNT, nbits_set),    F(COUNT, nbytes),
-    F(DOUBLE, fill),        F(DOUBLE, utilisation), F(DOUBLE, fpr_now),
-    F(DOUBLE, fpr_planned), F(BOOL, overloaded),    F(BOOL, derived),
-    F(BOOL, read_only),     F(BOOL, locked),        F(BOOL, stores_key),
-    F(NUMBER, nlevels),     F(NUMBER, tag_bits),    F(COUNT, nstuck),
-    F(COUNT, nrefused),     F(COUNT, clock),        F(BOOL, saturated),
-    F(NUMBER, value_bits),  F(NUMBER, check_bits),  {NULL, 0, 0}};
+static const nayw_field layout_stats[] = {F(NUMBER, size),
+                                          F(KIND, kind),
+                                          F(HASH, hash),
+                                          F(NUMBER, k),
+                                          F(COUNT, nkeys),
+                                          F(DOUBLE, nkeys_estimated),
+                                          F(COUNT, nbits),
+                                          F(COUNT, nbits_set),
+                                          F(COUNT, nbytes),
+                                          F(DOUBLE, fill),
+                                          F(DOUBLE, utilisation),
+                                          F(DOUBLE, fpr_now),
+                                          F(DOUBLE, fpr_planned),
+                                          F(BOOL, overloaded),
+                                          F(BOOL, derived),
+                                          F(BOOL, read_only),
+                                          F(BOOL, locked),
+                                          F(BOOL, stores_key),
+                                          F(NUMBER, nlevels),
+                                          F(NUMBER, tag_bits),
+                                          F(COUNT, nstuck),
+                                          F(COUNT, nrefused),
+                                          F(COUNT, clock),
+                                          F(BOOL, saturated),
+                                          F(NUMBER, value_bits),
+                                          F(NUMBER, check_bits),
+                                          F(COUNT, range_length),
+                                          F(COUNT, range_block),
+                                          F(NUMBER, range_exact),
+                                          F(NUMBER, range_shift),
+                                          {NULL, 0, 0}};
 #undef F
 
 #define F(type, field) NAYW_FIELD(type, nay_overlap, field)

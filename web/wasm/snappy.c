@@ -62,8 +62,8 @@ static bool input_element(snappy_input *in, uint32_t *len, uint32_t *offset) {
   return *offset != 0;
 }
 
-bool nayw_snappy_size(const nay_sst_codec *self, const void *src, size_t len, size_t *size) {
-  (void)self;
+bool nayw_snappy_size(void *ctx, const void *src, size_t len, size_t *size) {
+  (void)ctx;
   snappy_input in = {src, (const uint8_t *)src + len};
   uint32_t number;
   if (!input_varint(&in, &number)) return false;
@@ -71,9 +71,8 @@ bool nayw_snappy_size(const nay_sst_codec *self, const void *src, size_t len, si
   return true;
 }
 
-bool nayw_snappy_uncompress(const nay_sst_codec *self, const void *src, size_t len, void *dst,
-                            size_t size) {
-  (void)self;
+bool nayw_snappy_uncompress(void *ctx, const void *src, size_t len, void *dst, size_t size) {
+  (void)ctx;
   snappy_input in = {src, (const uint8_t *)src + len};
   uint8_t *out = dst, *end = out + size;
   uint32_t number, offset;

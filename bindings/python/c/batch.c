@@ -24,12 +24,14 @@ static bool batch_reserve(py_batch *batch, size_t more) {
 
 /* Each bit as a byte. */
 static void batch_spread(const uint64_t *bitmap, size_t n, uint8_t *bytes) {
+  const uint16_t one = 1;
+  bool little = *(const uint8_t *)&one == 1;
   size_t i = 0;
-  for (; i + 8 <= n; i += 8) {
+  for (; little && i + 8 <= n; i += 8) {
     uint64_t eight = bitmap[i / 64] >> (i % 64) & 0xff;
     eight = eight * 0x0101010101010101u & 0x8040201008040201u;
     eight = (eight + 0x7f7f7f7f7f7f7f7fu) >> 7 & 0x0101010101010101u;
-    for (unsigned j = 0; j < 8; j++) bytes[i + j] = (uint8_t)(eight >> 8 * j);
+    memcpy(bytes + i, &eight, 8);
   }
   for (; i < n; i++) bytes[i] = nay_bitmap_get(bitmap, i);
 }
@@ -170,6 +172,12 @@ nay_status py_apply_build_values(py_batch *batch, const py_block *b, size_t *row
   return NAY_OK;
 }
 
+static void batch_scatter_values(py_batch *batch, const py_block *b, uint64_t *values) {
+  size_t key = b->nkeys;
+  for (size_t row = b->nrows; row-- > 0;) values[row] = b->null[row] ? 0 : values[--key];
+  batch_scatter(batch, b);
+}
+
 nay_status py_apply_get(py_batch *batch, const py_block *b, size_t *rows) {
   const void *keys[64];
   size_t lens[64];
@@ -187,11 +195,31 @@ nay_status py_apply_get(py_batch *batch, const py_block *b, size_t *rows) {
     if (status != NAY_OK) return status;
     batch_spread(bitmap, n, batch->answers + batch->nanswers + i);
   }
-  if (b->null != NULL) {
-    size_t key = b->nkeys;
-    for (size_t row = b->nrows; row-- > 0;) values[row] = b->null[row] ? 0 : values[--key];
-    batch_scatter(batch, b);
+  if (b->null != NULL) batch_scatter_values(batch, b, values);
+  batch->nanswers += b->nrows;
+  batch->nvalues += b->nrows;
+  return NAY_OK;
+}
+
+nay_status py_apply_hash(py_batch *batch, const py_block *b, size_t *rows) {
+  const void *keys[64];
+  size_t lens[64];
+  nay_hasher hasher = {.size = sizeof hasher};
+  *rows = 0;
+  if (!batch_reserve(batch, b->nrows)) return NAY_ENOMEM;
+  uint64_t *values = realloc(batch->values, (batch->nvalues + b->nrows) * sizeof *values);
+  if (values == NULL) return NAY_ENOMEM;
+  batch->values = values;
+  values += batch->nvalues;
+  nay_status status = nay_filter_hasher(batch->self->filter, &hasher);
+  for (size_t i = 0, n; status == NAY_OK && i < b->nkeys; i += n) {
+    n = b->nkeys - i < 64 ? b->nkeys - i : 64;
+    if (!batch_pointers(b, i, n, keys, lens)) return NAY_EINVAL;
+    status = nay_hasher_hash_many(&hasher, keys, lens, n, values + i, NULL);
   }
+  if (status != NAY_OK) return status;
+  memset(batch->answers + batch->nanswers, 1, b->nkeys);
+  if (b->null != NULL) batch_scatter_values(batch, b, values);
   batch->nanswers += b->nrows;
   batch->nvalues += b->nrows;
   return NAY_OK;

@@ -93,6 +93,7 @@ typedef struct py_guard {
   pthread_mutex_t mutex;
   pthread_cond_t idle;
   unsigned readers; /* batches of other threads that run without the GIL */
+  unsigned waiting; /* threads that want to change the filter: new readers wait for them */
   bool writer;
   pid_t pid; /* of the process in which they run */
 } py_guard;
@@ -254,6 +255,7 @@ nay_status py_apply_add(py_batch *batch, const py_block *block, size_t *rows);
 nay_status py_apply_build(py_batch *batch, const py_block *block, size_t *rows);
 nay_status py_apply_build_values(py_batch *batch, const py_block *block, size_t *rows);
 nay_status py_apply_get(py_batch *batch, const py_block *block, size_t *rows);
+nay_status py_apply_hash(py_batch *batch, const py_block *block, size_t *rows);
 
 /* The answers as a list of bool, or as an array of numpy (memoryview without numpy). */
 PyObject *py_answers(const uint8_t *answers, size_t n, bool array);
@@ -266,7 +268,8 @@ bool py_u64s(PyObject *values, uint64_t **numbers, size_t *n);
 
 typedef struct py_params {
   nay_params params;
-  char *key; /* the key description, or NULL */
+  char *key;                /* the key description, or NULL */
+  const nay_format *format; /* NULL: the native one */
   bool skip_nulls;
 } py_params;
 
@@ -279,6 +282,9 @@ bool py_params_read(PyObject *args, Py_ssize_t skip, const char *const *position
 void py_params_done(py_params *params);
 
 /* Gives a filter the key description of its params; frees the filter on failure. */
+/* The layout of a name. NULL: a ValueError is set. */
+const nay_format *py_format_find(const char *name);
+
 bool py_params_state_key(const py_params *params, nay_filter *filter);
 
 PyObject *py_plan(PyObject *module, PyObject *args, PyObject *kwargs);
@@ -296,7 +302,7 @@ bool py_map_init(PyObject *module);
 /* Methods and properties of both types. */
 PyObject *py_handle_open(PyObject *type, PyObject *path);
 PyObject *py_handle_mmap(PyObject *type, PyObject *args, PyObject *kwargs);
-PyObject *py_handle_decode(PyObject *type, PyObject *bytes);
+PyObject *py_handle_decode(PyObject *type, PyObject *args, PyObject *kwargs);
 PyObject *py_handle_encode(PyObject *self, PyObject *unused);
 PyObject *py_handle_save(PyObject *self, PyObject *path);
 PyObject *py_handle_copy(PyObject *self, PyObject *unused);
@@ -318,6 +324,16 @@ bool py_handle_stats_read(py_filter *self, nay_stats *stats);
 #define PY_METHOD(function) ((PyCFunction)(void (*)(void))(function))
 
 /* What py_handle_property returns. */
-enum { PY_KIND, PY_KEY, PY_META, PY_CLOSED, PY_NBYTES, PY_LOCKED, PY_READ_ONLY, PY_DAMAGED };
+enum {
+  PY_KIND,
+  PY_KEY,
+  PY_META,
+  PY_CLOSED,
+  PY_NBYTES,
+  PY_LOCKED,
+  PY_DAMAGED,
+  PY_FORMAT,
+  PY_CAVEAT
+};
 
 #endif

@@ -13,7 +13,9 @@ static PyObject *filter_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
   nay_diag diag = {0};
   PyObject *made = NULL;
   if (py_params_read(args, 0, positional, kwargs, NAY_AUTO, &params)) {
-    nay_status status = nay_filter_new(&params.params, NULL, &diag, &filter);
+    nay_status status = params.format != NULL
+                            ? nay_format_new(params.format, &params.params, NULL, &diag, &filter)
+                            : nay_filter_new(&params.params, NULL, &diag, &filter);
     if (status == NAY_ENOTSUP) {
       diag.what = "this kind is built from all of its keys: use Filter.build(keys, ...)";
     }
@@ -75,7 +77,10 @@ static PyObject *filter_build_from(PyTypeObject *type, py_params *params, PyObje
   if (!filter_choose_static(params, keys) || !py_source_use(source, &typing)) return NULL;
   nay_builder *builder = NULL;
   nay_diag diag = {0};
-  nay_status status = nay_builder_new(&params->params, NULL, &diag, &builder);
+  nay_status status =
+      params->format != NULL
+          ? nay_format_builder_new(params->format, &params->params, NULL, &diag, &builder)
+          : nay_builder_new(&params->params, NULL, &diag, &builder);
   if (status != NAY_OK) return py_raise(status, &diag, NULL);
   py_batch batch = {.apply = py_apply_build, .builder = builder};
   PyObject *made = py_batch_run(&batch, source) ? filter_finish(type, params, builder) : NULL;
@@ -311,6 +316,74 @@ static PyObject *filter_hashes(PyObject *object, PyObject *hashes, bool add) {
   return made;
 }
 
+/* The hashes of a batch, the rows that are null left out; or with `masked` 0 for them, and which
+ * are not. */
+static PyObject *filter_hash_many(PyObject *object, PyObject *args, PyObject *kwargs) {
+  static char *names[] = {"", "skip_nulls", "masked", NULL};
+  py_filter *self = (py_filter *)object;
+  PyObject *keys, *made = NULL;
+  int skip = 0, masked = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$pp", names, &keys, &skip, &masked))
+    return NULL;
+  py_batch batch = {.apply = py_apply_hash, .self = self, .wants = true};
+  py_source source;
+  if (!py_source_open(&source, keys)) return NULL;
+  source.skip_nulls = skip != 0 || masked != 0;
+  source.advice = "skip_nulls=True leaves it out";
+  if (py_source_use(&source, &self->typing) && py_batch_run(&batch, &source)) {
+    size_t n = 0;
+    for (size_t i = 0; !masked && i < batch.nvalues; i++) {
+      if (batch.answers[i]) batch.values[n++] = batch.values[i];
+    }
+    made = py_array_of(batch.values, (masked ? batch.nvalues : n) * 8, "uint64", "Q");
+    PyObject *present =
+        made != NULL && masked ? py_answers(batch.answers, batch.nanswers, true) : NULL;
+    if (masked) {
+      PyObject *both = present != NULL ? PyTuple_Pack(2, made, present) : NULL;
+      Py_XDECREF(made);
+      Py_XDECREF(present);
+      made = both;
+    }
+  }
+  free(batch.answers);
+  free(batch.values);
+  py_source_close(&source);
+  return made;
+}
+
+static PyObject *filter_build_hashes(PyObject *type, PyObject *args, PyObject *kwargs) {
+  static const char *const positional[] = {"fpr", NULL};
+  if (PyTuple_Size(args) < 1) {
+    PyErr_SetString(PyExc_TypeError, "build_hashes() needs the hashes");
+    return NULL;
+  }
+  py_params params;
+  uint64_t *hashes = NULL;
+  size_t n;
+  PyObject *made = NULL;
+  if (py_params_read(args, 1, positional, kwargs, NAY_AUTO, &params) &&
+      filter_choose_static(&params, PyTuple_GetItem(args, 0)) &&
+      py_u64s(PyTuple_GetItem(args, 0), &hashes, &n)) {
+    nay_filter *filter = NULL;
+    nay_diag diag = {0};
+    nay_status status = NAY_EINVAL;
+    diag.what = "layouts of other systems are built from keys";
+    if (params.format == NULL) {
+      PyThreadState *state = PyEval_SaveThread();
+      status = nay_filter_build(&params.params, hashes, n, NULL, &diag, &filter);
+      PyEval_RestoreThread(state);
+    }
+    if (status != NAY_OK) {
+      py_raise(status, &diag, NULL);
+    } else if (py_params_state_key(&params, filter)) {
+      made = py_filter_wrap((PyTypeObject *)type, filter);
+    }
+  }
+  PyMem_Free(hashes);
+  py_params_done(&params);
+  return made;
+}
+
 static PyObject *filter_add_hashes(PyObject *object, PyObject *hashes) {
   return filter_hashes(object, hashes, true);
 }
@@ -466,9 +539,10 @@ static PyObject *filter_repr(PyObject *object) {
   if (self->filter == NULL) return PyUnicode_FromString("<libnay.Filter, closed>");
   if (!py_wait(self, false)) return NULL;
   const char *kind = nay_kind_name(nay_filter_kind(self->filter));
-  return PyUnicode_FromFormat("<libnay.Filter %s, keys are %s, %zu bytes>",
-                              kind != NULL ? kind : "of another system",
-                              nay_filter_key(self->filter), nay_filter_nbytes(self->filter));
+  return PyUnicode_FromFormat(
+      "<libnay.Filter %s, keys are %s, %zu bytes>",
+      kind != NULL ? kind : nay_format_name(nay_filter_format(self->filter)),
+      nay_filter_key(self->filter), nay_filter_nbytes(self->filter));
 }
 
 static PyObject *filter_explain(PyObject *object, PyObject *key) {
@@ -481,9 +555,10 @@ static PyObject *filter_explain(PyObject *object, PyObject *key) {
 
 static PyMethodDef filter_methods[] = {
     {"build", PY_METHOD(filter_build), FILTER_CLASS_METHOD, filter_build_doc},
+    {"build_hashes", PY_METHOD(filter_build_hashes), FILTER_CLASS_METHOD, filter_build_hashes_doc},
     {"open", py_handle_open, METH_CLASS | METH_O, handle_open_doc},
     {"mmap", PY_METHOD(py_handle_mmap), FILTER_CLASS_METHOD, handle_mmap_doc},
-    {"decode", py_handle_decode, METH_CLASS | METH_O, handle_decode_doc},
+    {"decode", PY_METHOD(py_handle_decode), FILTER_CLASS_METHOD, handle_decode_doc},
     {"empty", filter_empty, METH_NOARGS, filter_empty_doc},
     {"add", filter_add, METH_O, filter_add_doc},
     {"add_many", PY_METHOD(filter_add_many), METH_VARARGS | METH_KEYWORDS, filter_add_many_doc},
@@ -494,6 +569,7 @@ static PyMethodDef filter_methods[] = {
     {"discard", filter_discard, METH_O, filter_discard_doc},
     {"count", filter_count, METH_O, filter_count_doc},
     {"hash", filter_hash, METH_O, filter_hash_doc},
+    {"hash_many", PY_METHOD(filter_hash_many), METH_VARARGS | METH_KEYWORDS, filter_hash_many_doc},
     {"add_hash", filter_add_hash, METH_O, filter_add_hash_doc},
     {"check_hash", filter_check_hash, METH_O, filter_check_hash_doc},
     {"add_hashes", filter_add_hashes, METH_O, filter_add_hashes_doc},
@@ -523,7 +599,11 @@ static PyMethodDef filter_methods[] = {
   { name, py_handle_property, NULL, doc, (void *)(intptr_t)(what) }
 
 static PyGetSetDef filter_properties[] = {
-    FILTER_PROPERTY("kind", PY_KIND, "Name of the kind, as \"blocked\"."),
+    FILTER_PROPERTY("kind", PY_KIND,
+                    "Name of the kind, as \"blocked\"; None in another system's layout."),
+    FILTER_PROPERTY("format", PY_FORMAT, "Layout of its bytes: \"nay\", or another system's."),
+    FILTER_PROPERTY("caveat", PY_CAVEAT,
+                    "What a user of this filter must know about its answers, or None."),
     {"key", py_handle_property, py_handle_set_key, handle_key_doc, (void *)(intptr_t)PY_KEY},
     {"meta", py_handle_property, py_handle_set_meta, handle_meta_doc, (void *)(intptr_t)PY_META},
     FILTER_PROPERTY("nbytes", PY_NBYTES, "Memory that the filter holds, in bytes."),

@@ -60,6 +60,7 @@
   "foresee,\n"                                                                                     \
   "                and store_secret=True writes them into files\n"                                 \
   "  hash          \"xxh3\", \"siphash13\", or \"caller\": only add_hash and check_hash then\n"    \
+  "  format        the layout and hash of another system, as \"leveldb\" or \"redisbloom\"\n"      \
   "  fold          makes the size divisible by this\n"                                             \
   "  unique        counting, cuckoo: adding a key twice is adding it once\n"                       \
   "  tag_bits, max_nkeys    cuckoo: bits of a key; grows to hold so many\n"                        \
@@ -101,12 +102,14 @@
   "tells. Replace such a file, as save() does: shortening it kills the processes that have it " \
   "mapped."
 
-#define handle_decode_doc                                                                      \
-  "decode(data, /)\n"                                                                          \
-  "--\n"                                                                                       \
-  "\n"                                                                                         \
-  "The filter or map of bytes that encode() made, or any other program of nay. Every byte is " \
-  "checked."
+#define handle_decode_doc                                                                        \
+  "decode(data, /, format=None)\n"                                                               \
+  "--\n"                                                                                         \
+  "\n"                                                                                           \
+  "The filter or map of bytes that encode() made, or any other program of nay. Every byte is "   \
+  "checked.\n"                                                                                   \
+  "With format=\"leveldb\" and so on: the filter of another system, whose bytes encode() makes " \
+  "then."
 
 #define filter_empty_doc \
   "empty($self, /)\n"    \
@@ -185,6 +188,27 @@
   "\n"                                                                                          \
   "The hash of a key, for add_hash and check_hash of this filter and of all with its hash and " \
   "seed."
+
+#define filter_hash_many_doc                                                                   \
+  "hash_many($self, keys, /, *, skip_nulls=False, masked=False)\n"                             \
+  "--\n"                                                                                       \
+  "\n"                                                                                         \
+  "The hashes of many keys, an array of uint64. Rows that are null are a ValueError, or left " \
+  "out\n"                                                                                      \
+  "(skip_nulls); or with masked=True the result is a pair: hashes, and which rows have one."
+
+#define filter_build_hashes_doc                                                               \
+  "build_hashes(hashes, /, fpr=None, **params)\n"                                             \
+  "--\n"                                                                                      \
+  "\n"                                                                                        \
+  "A filter of hashes, for every kind: hash keys where they are, bring the hashes together, " \
+  "build.\n"                                                                                  \
+  "\n"                                                                                        \
+  ">>> hashes = libnay.Filter(1, key=\"int\").hash_many(range(1000))\n"                       \
+  ">>> f = libnay.Filter.build_hashes(hashes, fpr=0.001, kind=\"ribbon\", key=\"int\")\n"     \
+  ">>> 999 in f, f.encode() == libnay.Filter.build(range(1000), fpr=0.001, "                  \
+  "kind=\"ribbon\").encode()\n"                                                               \
+  "(True, True)"
 
 #define filter_add_hash_doc    \
   "add_hash($self, hash, /)\n" \

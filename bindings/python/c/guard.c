@@ -16,23 +16,36 @@ static bool guard_orphaned(py_guard *g) {
                     "are half written");
     return false;
   }
-  g->readers = 0;
+  g->readers = g->waiting = 0;
   pthread_mutex_init(&g->mutex, NULL);
   pthread_cond_init(&g->idle, NULL);
   g->pid = getpid();
   return true;
 }
 
+static bool guard_busy(const py_guard *g, bool change) {
+  return g->writer || (change ? g->readers != 0 : g->waiting != 0);
+}
+
+static void guard_count_waiting(py_guard *g, unsigned more) {
+  pthread_mutex_lock(&g->mutex);
+  g->waiting += more;
+  pthread_cond_broadcast(&g->idle);
+  pthread_mutex_unlock(&g->mutex);
+}
+
 bool py_wait(py_filter *self, bool change) {
   py_guard *g = &self->guard;
-  while (g->writer || (change && g->readers != 0)) {
+  while (guard_busy(g, change)) {
     if (!guard_orphaned(g)) return false;
-    if (!g->writer && g->readers == 0) break;
+    if (!guard_busy(g, change)) break;
+    if (change) guard_count_waiting(g, 1);
     PyThreadState *state = PyEval_SaveThread();
     pthread_mutex_lock(&g->mutex);
-    while (g->writer || (change && g->readers != 0)) pthread_cond_wait(&g->idle, &g->mutex);
+    while (guard_busy(g, change)) pthread_cond_wait(&g->idle, &g->mutex);
     pthread_mutex_unlock(&g->mutex);
     PyEval_RestoreThread(state);
+    if (change) guard_count_waiting(g, -1u);
   }
   if (self->filter != NULL) return true;
   PyErr_SetString(PyExc_ValueError, "the filter is closed");

@@ -121,13 +121,19 @@ PyObject *py_handle_mmap(PyObject *type, PyObject *args, PyObject *kwargs) {
   return handle_read(type, path, lazy);
 }
 
-PyObject *py_handle_decode(PyObject *type, PyObject *bytes) {
+PyObject *py_handle_decode(PyObject *type, PyObject *args, PyObject *kwargs) {
+  static char *names[] = {"", "format", NULL};
+  PyObject *bytes;
+  const char *name = NULL;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|z", names, &bytes, &name)) return NULL;
+  const nay_format *format = py_format_find(name != NULL ? name : "nay");
   Py_buffer view;
-  if (PyObject_GetBuffer(bytes, &view, PyBUF_SIMPLE) != 0) return NULL;
+  if (format == NULL || PyObject_GetBuffer(bytes, &view, PyBUF_SIMPLE) != 0) return NULL;
   nay_filter *filter = NULL;
   nay_diag diag = {0};
   PyThreadState *state = PyEval_SaveThread();
-  nay_status status = nay_filter_decode(view.buf, (size_t)view.len, NULL, &diag, &filter);
+  nay_status status =
+      nay_format_decode(format, view.buf, (size_t)view.len, 0, NULL, &diag, &filter);
   PyEval_RestoreThread(state);
   PyBuffer_Release(&view);
   if (status != NAY_OK) return py_raise(status, &diag, NULL);
@@ -138,14 +144,15 @@ PyObject *py_handle_encode(PyObject *object, PyObject *unused) {
   (void)unused;
   py_filter *self = (py_filter *)object;
   if (!py_enter(self, false)) return NULL;
-  size_t size = nay_filter_encoded_size(self->filter), written = 0;
+  const nay_format *format = nay_filter_format(self->filter);
+  size_t size = nay_format_encoded_size(format, self->filter), written = 0;
   PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)size);
   char *to = NULL;
   Py_ssize_t len;
   nay_status status = NAY_OK;
   if (bytes != NULL && PyBytes_AsStringAndSize(bytes, &to, &len) == 0) {
     PyThreadState *state = PyEval_SaveThread();
-    status = nay_filter_encode(self->filter, to, size, &written);
+    status = nay_format_encode(format, self->filter, to, size, &written);
     PyEval_RestoreThread(state);
   }
   py_leave(self, false);
@@ -205,7 +212,8 @@ PyObject *py_handle_reduce(PyObject *object, PyObject *protocol) {
   }
   if (bytes == NULL) return NULL;
   PyObject *decode = PyObject_GetAttrString((PyObject *)Py_TYPE(object), "decode");
-  PyObject *made = decode != NULL ? Py_BuildValue("(O(O))", decode, bytes) : NULL;
+  const char *format = nay_format_name(nay_filter_format(((py_filter *)object)->filter));
+  PyObject *made = decode != NULL ? Py_BuildValue("(O(Os))", decode, bytes, format) : NULL;
   Py_XDECREF(decode);
   Py_DECREF(bytes);
   return made;
@@ -275,19 +283,25 @@ PyObject *py_handle_unlock(PyObject *object, PyObject *secret) {
   Py_RETURN_NONE;
 }
 
+static PyObject *handle_text(const char *text) {
+  return text != NULL ? PyUnicode_FromString(text) : Py_NewRef(Py_None);
+}
+
 PyObject *py_handle_property(PyObject *object, void *what) {
   py_filter *self = (py_filter *)object;
   intptr_t which = (intptr_t)what;
   if (which == PY_CLOSED) return PyBool_FromLong(self->filter == NULL);
   if (!py_wait(self, false)) return NULL;
   const nay_filter *f = self->filter;
-  nay_plan plan = {.size = sizeof plan};
   nay_hasher hasher = {.size = sizeof hasher};
   nay_hash hash;
   size_t len;
   const void *meta;
   switch (which) {
-    case PY_KIND: return PyUnicode_FromString(nay_kind_name(nay_filter_kind(f)));
+    case PY_KIND:
+      return handle_text(nay_filter_kind(f) != NAY_AUTO ? nay_kind_name(nay_filter_kind(f)) : NULL);
+    case PY_FORMAT: return handle_text(nay_format_name(nay_filter_format(f)));
+    case PY_CAVEAT: return handle_text(nay_filter_caveat(f));
     case PY_KEY: return PyUnicode_FromString(nay_filter_key(f));
     case PY_NBYTES: return PyLong_FromSize_t(nay_filter_nbytes(f));
     case PY_DAMAGED: return PyBool_FromLong(nay_filter_health(f) != NAY_OK);

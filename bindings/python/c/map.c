@@ -169,7 +169,7 @@ static PyMethodDef map_methods[] = {
     {"build", PY_METHOD(map_build), MAP_CLASS_METHOD, map_build_doc},
     {"open", py_handle_open, METH_CLASS | METH_O, handle_open_doc},
     {"mmap", PY_METHOD(py_handle_mmap), MAP_CLASS_METHOD, handle_mmap_doc},
-    {"decode", py_handle_decode, METH_CLASS | METH_O, handle_decode_doc},
+    {"decode", PY_METHOD(py_handle_decode), MAP_CLASS_METHOD, handle_decode_doc},
     {"get", map_get, METH_VARARGS, map_get_doc},
     {"get_many", map_get_many, METH_O, map_get_many_doc},
     {"check_many", PY_METHOD(py_handle_check_many), METH_VARARGS | METH_KEYWORDS,

@@ -15,12 +15,27 @@ static PyObject *module_kinds(void) {
   return tuple;
 }
 
+/* Number of a status -> (name, text). */
+static PyObject *module_statuses(void) {
+  PyObject *all = PyDict_New();
+#define X(name, value, text)                                                                      \
+  if (all != NULL) {                                                                              \
+    PyObject *number = PyLong_FromLong(value), *pair = Py_BuildValue("(ss)", "NAY_" #name, text); \
+    if (number == NULL || pair == NULL || PyDict_SetItem(all, number, pair) != 0) Py_CLEAR(all);  \
+    Py_XDECREF(number);                                                                           \
+    Py_XDECREF(pair);                                                                             \
+  }
+  NAY_STATUS_MAP(X)
+#undef X
+  return all;
+}
+
 /* key_bytes(value, key_type): what a filter hashes. */
 static PyObject *module_key_bytes(PyObject *module, PyObject *args) {
   PyObject *value;
   const char *type = NULL;
   (void)module;
-  if (!PyArg_ParseTuple(args, "O|s", &value, &type)) return NULL;
+  if (!PyArg_ParseTuple(args, "O|z", &value, &type)) return NULL;
   if (type == NULL) type = py_key_type_of(value);
   py_typing typing;
   py_key key;
@@ -39,6 +54,9 @@ static int module_exec(PyObject *module) {
   PyObject *kinds = module_kinds();
   int failed = kinds == NULL || PyModule_AddObjectRef(module, "KINDS", kinds) != 0;
   Py_XDECREF(kinds);
+  PyObject *statuses = failed ? NULL : module_statuses();
+  failed = statuses == NULL || PyModule_AddObjectRef(module, "STATUSES", statuses) != 0;
+  Py_XDECREF(statuses);
   if (failed || PyModule_AddStringConstant(module, "LIBRARY_VERSION", nay_version()) != 0)
     return -1;
   return py_errors_init(module) && py_filter_init(module) && py_map_init(module) ? 0 : -1;

@@ -10,6 +10,7 @@ typedef enum params_type {
   PARAMS_HASH,
   PARAMS_SECRET,
   PARAMS_KEY,
+  PARAMS_FORMAT,
   PARAMS_NULLS
 } params_type;
 
@@ -26,6 +27,7 @@ static const struct params_field {
     PARAMS_FIELD(fpr, PARAMS_DOUBLE),
     PARAMS_FIELD(kind, PARAMS_KIND),
     {"key", PARAMS_KEY, 0, 0},
+    {"format", PARAMS_FORMAT, 0, 0},
     PARAMS_FIELD(bits_per_key, PARAMS_DOUBLE),
     PARAMS_FIELD(nbytes, PARAMS_U64),
     PARAMS_FIELD(nbits, PARAMS_U64),
@@ -84,6 +86,12 @@ static bool params_secret(PyObject *value, uint8_t key[16]) {
   return ok;
 }
 
+const nay_format *py_format_find(const char *name) {
+  const nay_format *format = nay_format_find(name);
+  if (format == NULL) PyErr_Format(PyExc_ValueError, "no format '%s'", name);
+  return format;
+}
+
 static bool params_text(const struct params_field *field, PyObject *value, py_params *out) {
   if (!PyUnicode_Check(value)) {
     PyErr_Format(PyExc_TypeError, "'%s' is a str", field->name);
@@ -93,6 +101,7 @@ static bool params_text(const struct params_field *field, PyObject *value, py_pa
   const char *text = PyUnicode_AsUTF8AndSize(value, &len);
   if (text == NULL) return false;
   if (field->type == PARAMS_HASH) return params_hash(text, &out->params.hash);
+  if (field->type == PARAMS_FORMAT) return (out->format = py_format_find(text)) != NULL;
   if (field->type == PARAMS_KIND) {
     if (nay_kind_parse(text, &out->params.kind) == NAY_OK) return true;
     if (strcmp(text, "static") == 0) {
@@ -232,14 +241,16 @@ PyObject *py_plan(PyObject *module, PyObject *args, PyObject *kwargs) {
   nay_diag diag = {0};
   PyObject *made = NULL;
   if (py_params_read(args, 0, positional, kwargs, NAY_AUTO, &params)) {
-    nay_status status = nay_params_plan(&params.params, &diag, &plan);
+    nay_status status = params.format != NULL
+                            ? nay_format_plan(params.format, &params.params, &diag, &plan)
+                            : nay_params_plan(&params.params, &diag, &plan);
     if (status != NAY_OK) {
       py_raise(status, &diag, NULL);
     } else {
       PyObject *results = PyImport_ImportModule("libnay._results");
       if (results != NULL) {
         made = PyObject_CallMethod(
-            results, "Plan", "sIKKKKKddddII", nay_kind_name(plan.kind), (unsigned)plan.k,
+            results, "Plan", "zIKKKKKddddII", nay_kind_name(plan.kind), (unsigned)plan.k,
             (unsigned long long)plan.nkeys, (unsigned long long)plan.nbits,
             (unsigned long long)plan.nbytes, (unsigned long long)plan.nbytes_file,
             (unsigned long long)plan.nbytes_build, plan.bits_per_key, plan.fpr, plan.fpr_limit,

@@ -111,16 +111,22 @@ static bool raw_fault(py_source *s, nay_status status, const char *what) {
   return false;
 }
 
+static uint32_t raw_char(const uint8_t *p, size_t i, bool swapped) {
+  uint32_t c;
+  memcpy(&c, p + 4 * i, sizeof c);
+  if (!swapped) return c;
+  return c >> 24 | (c >> 8 & 0xff00u) | (c << 8 & 0xff0000u) | c << 24;
+}
+
 /* UCS4 as UTF-8, at the end of the arena. */
 static bool raw_utf8(py_source *s, const uint8_t *p, size_t *len) {
-  const py_raw *r = &s->at;
-  size_t n = r->width / 4;
-  py_raw one = {.elem = PY_ELEM_UINT, .width = 4, .swapped = r->swapped};
-  while (n > 0 && raw_word(&one, p + 4 * (n - 1)) == 0) n--;
+  size_t n = s->at.width / 4;
+  bool swapped = s->at.swapped;
+  while (n > 0 && raw_char(p, n - 1, false) == 0) n--;
   if (!py_arena_reserve(s, 4 * n)) return raw_fault(s, NAY_ENOMEM, NULL);
   uint8_t *to = s->arena + s->arena_len, *start = to;
   for (size_t i = 0; i < n; i++) {
-    uint32_t c = (uint32_t)raw_word(&one, p + 4 * i);
+    uint32_t c = raw_char(p, i, swapped);
     if (c < 0x80) {
       *to++ = (uint8_t)c;
       continue;
@@ -150,7 +156,7 @@ static bool raw_text(py_source *s, size_t i, const uint8_t **text, size_t *len) 
     uint64_t from = raw_offset(r, i), to = raw_offset(r, i + 1);
     uint64_t most = r->offset_bytes == 8 ? INT64_MAX : INT32_MAX;
     if (from > to || to > most) return raw_fault(s, NAY_EINVAL, "an offset descends");
-    *text = r->data + from;
+    *text = r->data != NULL ? r->data + from : (const uint8_t *)""; /* all texts may be empty */
     *len = (size_t)(to - from);
     return true;
   }

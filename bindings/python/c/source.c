@@ -4,7 +4,7 @@
 #define SOURCE_ARENA ((size_t)1 << 20) /* bytes after which a block ends */
 
 bool py_arena_reserve(py_source *s, size_t more) {
-  if (more <= s->arena_cap - s->arena_len) return true;
+  if (s->arena != NULL && more <= s->arena_cap - s->arena_len) return true;
   if (more > SIZE_MAX / 4 - s->arena_len) return false;
   size_t cap = s->arena_cap < 65536 ? 65536 : 2 * s->arena_cap;
   while (cap < s->arena_len + more) cap *= 2;

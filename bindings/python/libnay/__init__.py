@@ -18,6 +18,7 @@ libnay.dask builds filters on a cluster. help(libnay.Filter) goes on.
 from ._libnay import (
     KINDS,
     LIBRARY_VERSION,
+    STATUSES,
     AbsentError,
     CorruptError,
     Error,
@@ -38,6 +39,7 @@ from ._results import Explanation, Overlap, Plan, Stats, Step
 __version__ = LIBRARY_VERSION
 __all__ = [
     "KINDS",
+    "STATUSES",
     "AbsentError",
     "CorruptError",
     "Error",

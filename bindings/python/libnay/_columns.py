@@ -1,4 +1,5 @@
 """Columns of numpy and pandas as what the C part reads: an array with a buffer, or a list."""
+from importlib import import_module
 from typing import Any, Optional, Tuple
 
 
@@ -48,8 +49,8 @@ def _unit(dtype: Any) -> Tuple[str, int]:
 def _pandas(column: Any) -> Tuple[Any, Any]:
     """The values of a Series, Index or array of pandas as one of numpy, and which are null."""
     import numpy
-    import pandas
 
+    pandas: Any = import_module("pandas")  # has no types
     dtype = column.dtype
     if isinstance(dtype, numpy.dtype):
         return numpy.asarray(column), None

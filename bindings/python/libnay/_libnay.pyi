@@ -4,13 +4,14 @@ from typing import Any, Mapping, Optional, Tuple, Type, TypeVar, Union, overload
 
 from ._results import Explanation, Overlap, Plan, Stats
 
-Self = TypeVar("Self")
-D = TypeVar("D")
-Path = Union[str, bytes, os.PathLike[str], os.PathLike[bytes]]
-Bytes = Union[bytes, bytearray, memoryview]
+_Self = TypeVar("_Self")
+_D = TypeVar("_D")
+_Path = Union[str, bytes, os.PathLike[str], os.PathLike[bytes]]
+_Bytes = Union[bytes, bytearray, memoryview]
 
 KINDS: Tuple[str, ...]
 LIBRARY_VERSION: str
+STATUSES: dict[int, Tuple[str, str]]
 
 class Error(Exception):
     status: str
@@ -31,6 +32,7 @@ def plan(
     fpr: Optional[float] = ...,
     *,
     kind: str = ...,
+    format: Optional[str] = ...,
     bits_per_key: Optional[float] = ...,
     nbytes: Optional[int] = ...,
     nbits: Optional[int] = ...,
@@ -46,7 +48,7 @@ def plan(
     check_bits: Optional[int] = ...,
     low_memory: bool = ...,
 ) -> Plan: ...
-def key_bytes(value: Any, key_type: str = ..., /) -> bytes: ...
+def key_bytes(value: Any, key_type: Optional[str] = ..., /) -> bytes: ...
 
 class _Handle:
     key: str
@@ -60,17 +62,17 @@ class _Handle:
     @property
     def damaged(self) -> bool: ...
     @classmethod
-    def open(cls: Type[Self], path: Path, /) -> Self: ...
+    def open(cls: Type[_Self], path: _Path, /) -> _Self: ...
     @classmethod
-    def mmap(cls: Type[Self], path: Path, /, *, lazy: bool = ...) -> Self: ...
+    def mmap(cls: Type[_Self], path: _Path, /, *, lazy: bool = ...) -> _Self: ...
     @classmethod
-    def decode(cls: Type[Self], data: Any, /) -> Self: ...
+    def decode(cls: Type[_Self], data: Any, /, format: Optional[str] = ...) -> _Self: ...
     def __contains__(self, key: object, /) -> bool: ...
     def __len__(self) -> int: ...
     def __bytes__(self) -> bytes: ...
-    def __copy__(self: Self) -> Self: ...
-    def __deepcopy__(self: Self, memo: Any, /) -> Self: ...
-    def __enter__(self: Self) -> Self: ...
+    def __copy__(self: _Self) -> _Self: ...
+    def __deepcopy__(self: _Self, memo: Any, /) -> _Self: ...
+    def __enter__(self: _Self) -> _Self: ...
     def __exit__(
         self,
         kind: Optional[Type[BaseException]],
@@ -82,11 +84,11 @@ class _Handle:
     def check_many(self, keys: Union[list[Any], tuple[Any, ...]], /, *, null: Optional[bool] = ...) -> list[bool]: ...
     @overload
     def check_many(self, keys: Any, /, *, null: Optional[bool] = ...) -> Any: ...
-    def copy(self: Self) -> Self: ...
-    def save(self, path: Path, /) -> None: ...
+    def copy(self: _Self) -> _Self: ...
+    def save(self, path: _Path, /) -> None: ...
     def encode(self) -> bytes: ...
     def stats(self) -> Stats: ...
-    def unlock(self, secret: Bytes, /) -> None: ...
+    def unlock(self, secret: _Bytes, /) -> None: ...
     def close(self) -> None: ...
 
 class Filter(_Handle):
@@ -96,6 +98,7 @@ class Filter(_Handle):
         fpr: Optional[float] = ...,
         *,
         kind: str = ...,
+        format: Optional[str] = ...,
         key: str = ...,
         bits_per_key: Optional[float] = ...,
         nbytes: Optional[int] = ...,
@@ -104,7 +107,7 @@ class Filter(_Handle):
         fold: Optional[int] = ...,
         hash: str = ...,
         seed: Optional[int] = ...,
-        secret: Optional[Bytes] = ...,
+        secret: Optional[_Bytes] = ...,
         store_secret: bool = ...,
         unique: bool = ...,
         low_memory: bool = ...,
@@ -116,13 +119,14 @@ class Filter(_Handle):
     ) -> None: ...
     @classmethod
     def build(
-        cls: Type[Self],
+        cls: Type[_Self],
         keys: Any,
         /,
         fpr: Optional[float] = ...,
         *,
         nkeys: Optional[float] = ...,
         kind: str = ...,
+        format: Optional[str] = ...,
         key: Optional[str] = ...,
         bits_per_key: Optional[float] = ...,
         nbytes: Optional[int] = ...,
@@ -131,7 +135,7 @@ class Filter(_Handle):
         fold: Optional[int] = ...,
         hash: str = ...,
         seed: Optional[int] = ...,
-        secret: Optional[Bytes] = ...,
+        secret: Optional[_Bytes] = ...,
         store_secret: bool = ...,
         unique: bool = ...,
         low_memory: bool = ...,
@@ -142,15 +146,48 @@ class Filter(_Handle):
         max_nbytes: Optional[int] = ...,
         threads: Optional[int] = ...,
         skip_nulls: bool = ...,
-    ) -> Self: ...
+    ) -> _Self: ...
+    @classmethod
+    def build_hashes(
+        cls: Type[_Self],
+        hashes: Any,
+        /,
+        fpr: Optional[float] = ...,
+        *,
+        nkeys: Optional[float] = ...,
+        kind: str = ...,
+        format: Optional[str] = ...,
+        key: Optional[str] = ...,
+        bits_per_key: Optional[float] = ...,
+        nbytes: Optional[int] = ...,
+        nbits: Optional[int] = ...,
+        k: Optional[int] = ...,
+        fold: Optional[int] = ...,
+        hash: str = ...,
+        seed: Optional[int] = ...,
+        secret: Optional[_Bytes] = ...,
+        store_secret: bool = ...,
+        unique: bool = ...,
+        low_memory: bool = ...,
+        tag_bits: Optional[int] = ...,
+        generations: Optional[int] = ...,
+        window: Optional[int] = ...,
+        max_nkeys: Optional[int] = ...,
+        max_nbytes: Optional[int] = ...,
+        threads: Optional[int] = ...,
+    ) -> _Self: ...
     @property
-    def kind(self) -> str: ...
+    def kind(self) -> Optional[str]: ...
+    @property
+    def format(self) -> str: ...
+    @property
+    def caveat(self) -> Optional[str]: ...
     def __bool__(self) -> bool: ...
-    def __or__(self: Self, other: Filter, /) -> Self: ...
-    def __and__(self: Self, other: Filter, /) -> Self: ...
-    def __ior__(self: Self, other: Filter, /) -> Self: ...
-    def __iand__(self: Self, other: Filter, /) -> Self: ...
-    def empty(self: Self) -> Self: ...
+    def __or__(self: _Self, other: Filter, /) -> _Self: ...
+    def __and__(self: _Self, other: Filter, /) -> _Self: ...
+    def __ior__(self: _Self, other: Filter, /) -> _Self: ...
+    def __iand__(self: _Self, other: Filter, /) -> _Self: ...
+    def empty(self: _Self) -> _Self: ...
     def add(self, key: Any, /) -> bool: ...
     @overload
     def add_many(self, keys: Union[list[Any], tuple[Any, ...]], /, *, skip_nulls: bool = ...) -> list[bool]: ...
@@ -161,6 +198,10 @@ class Filter(_Handle):
     def discard(self, key: Any, /) -> bool: ...
     def count(self, key: Any, /) -> int: ...
     def hash(self, key: Any, /) -> int: ...
+    @overload
+    def hash_many(self, keys: Any, /, *, skip_nulls: bool = ...) -> Any: ...
+    @overload
+    def hash_many(self, keys: Any, /, *, skip_nulls: bool = ..., masked: bool) -> Tuple[Any, Any]: ...
     def add_hash(self, hash: int, /) -> bool: ...
     def check_hash(self, hash: int, /) -> bool: ...
     @overload
@@ -182,7 +223,7 @@ class Map(_Handle):
     @classmethod
     @overload
     def build(
-        cls: Type[Self],
+        cls: Type[_Self],
         mapping: Mapping[Any, int],
         /,
         *,
@@ -190,16 +231,16 @@ class Map(_Handle):
         value_bits: Optional[int] = ...,
         check_bits: Optional[int] = ...,
         seed: Optional[int] = ...,
-        secret: Optional[Bytes] = ...,
+        secret: Optional[_Bytes] = ...,
         store_secret: bool = ...,
         threads: Optional[int] = ...,
         low_memory: bool = ...,
         skip_nulls: bool = ...,
-    ) -> Self: ...
+    ) -> _Self: ...
     @classmethod
     @overload
     def build(
-        cls: Type[Self],
+        cls: Type[_Self],
         keys: Any,
         values: Any,
         /,
@@ -208,17 +249,17 @@ class Map(_Handle):
         value_bits: Optional[int] = ...,
         check_bits: Optional[int] = ...,
         seed: Optional[int] = ...,
-        secret: Optional[Bytes] = ...,
+        secret: Optional[_Bytes] = ...,
         store_secret: bool = ...,
         threads: Optional[int] = ...,
         low_memory: bool = ...,
         skip_nulls: bool = ...,
-    ) -> Self: ...
+    ) -> _Self: ...
     def __getitem__(self, key: Any, /) -> int: ...
     @overload
     def get(self, key: Any, /) -> Optional[int]: ...
     @overload
-    def get(self, key: Any, default: D, /) -> Union[int, D]: ...
+    def get(self, key: Any, default: _D, /) -> Union[int, _D]: ...
     @overload
     def get_many(self, keys: Union[list[Any], tuple[Any, ...]], /) -> list[Optional[int]]: ...
     @overload

@@ -3,9 +3,9 @@ from typing import List, NamedTuple, Optional
 
 
 class Plan(NamedTuple):
-    """What a filter will be: computed, not measured."""
+    """What a filter will be: computed, not measured. The kind of another system's filter is None."""
 
-    kind: str
+    kind: Optional[str]
     k: int
     nkeys: int
     nbits: int
@@ -67,7 +67,7 @@ class Step(NamedTuple):
     ok: bool
     group: int
     level: int
-    index: int
+    number: int
     unit: str
     unit_index: int
     unit_bit: int
@@ -91,7 +91,7 @@ class Explanation(NamedTuple):
         for step in self.steps:
             where = f"{step.unit} {step.unit_index}, " if step.unit else ""
             lines.append(
-                f"  {step.name} {step.index}: {where}bit {step.bit} is {step.found}"
+                f"  {step.name} {step.number}: {where}bit {step.bit} is {step.found}"
                 + ("" if step.ok else f", not {step.expected}")
             )
         return "\n".join(lines)

@@ -36,8 +36,13 @@ class Tap:
             print(f"# {line}", flush=True)
 
 
-tap = Tap()
-arguments = ["-p", "no:terminal", "-p", "no:cacheprovider", "-p", "no:cov", "-s", *sys.argv[1:]]
-status = pytest.main(arguments, plugins=[tap])
-print(f"1..{tap.n}")
-sys.exit(int(status) if tap.n else 1)
+def main():
+    tap = Tap()
+    arguments = ["-p", "no:terminal", "-p", "no:cacheprovider", "-p", "no:cov", "-s", *sys.argv[1:]]
+    status = pytest.main(arguments, plugins=[tap])
+    print(f"1..{tap.n}")
+    return int(status) if tap.n else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

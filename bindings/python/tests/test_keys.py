@@ -4,6 +4,7 @@ import decimal
 import math
 import os
 import pathlib
+import subprocess
 import uuid
 
 import numpy
@@ -158,6 +159,36 @@ def test_transformations():
     assert "7" in numbers and 7 in numbers and " 0x7" in numbers
     with pytest.raises(libnay.MismatchError):
         f | Filter(10, 1e-9)
+
+
+BY_THE_COMMAND = [
+    ("int", "7\n-1\n0x10\n", [7, -1, 16]),
+    ("float", "0.1\n1e3\n", [0.1, 1000]),
+    ("date", "2024-02-29\n", [datetime.date(2024, 2, 29)]),
+    ("timestamp", "2024-02-29T12:34:56.789Z\n", [datetime.datetime(2024, 2, 29, 12, 34, 56, 789000)]),
+    ("uuid", "123e4567-e89b-12d3-a456-426614174000\n", [uuid.UUID("123e4567-e89b-12d3-a456-426614174000")]),
+    ("numeric", "1.50\n-2e1\n", [decimal.Decimal("1.5"), -20]),
+    ("bool", "true\n", [True]),
+    ("text", "caf\u00e9\n", ["caf\u00e9", "caf\u00e9".encode()]),
+]
+
+
+@pytest.mark.parametrize("kind,lines,values", BY_THE_COMMAND)
+def test_filters_of_the_command(kind, lines, values, tmp_path):
+    nay = pathlib.Path(os.environ["NAY_BUILD"]) / "cli/nay"
+    if not nay.exists():
+        pytest.skip("no command in this build")
+    plain = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
+    for family in ("fuse", "blocked"):
+        path = tmp_path / "f.nay"
+        arguments = ["-q", f"--key={kind}", "-t", family, "-p", "1e-4", "-f", "-o", path]
+        subprocess.run([nay, "build", *arguments], input=lines.encode(), check=True, env=plain)
+        f = Filter.open(path)
+        assert f.key == kind and all(f.check_many(values)) and all(line in f for line in lines.split())
+    g = Filter.build(values, 1e-9, key=kind)
+    g.save(path)
+    done = subprocess.run([nay, "check", "-c", path], input=lines.encode(), stdout=subprocess.PIPE, env=plain)
+    assert int(done.stdout) == len(lines.split())
 
 
 def test_a_key_type_of_a_later_version():

@@ -101,26 +101,35 @@ def counting_page(counters, first):
 
 
 def scalable(f, hashes):
-    """The rows say how large levels are and when they are full."""
-    rows = [list(struct.unpack_from("<QQQQII", f.payload, 64 + 40 * i)) for i in range(len(f.levels))]
-    levels, last = [bytearray(64 * row[0]) for row in rows], 0
+    """The rows say how large levels are and when their halves are full."""
+    form = "<QQIIQQQQII"
+    rows = [list(struct.unpack_from(form, f.payload, 64 + 64 * i)) for i in range(len(f.levels))]
+    halves = []  # (row, which half of it, its bits), in the order in which they were made
     for row in rows:
-        row[2] = 0
+        halves += [(row, half, bytearray(row[9] // 8 * row[1])) for half in range(row[3])]
+        row[6] = row[7] = 0
+    last = 0
 
-    def clear(level, h):
-        positions = set(read_nay.Blocked.positions(h, rows[level][0], rows[level][4]))
-        return [n for n in positions if not read_nay.bit(levels[level], n)]
+    def clear(row, bits, h):
+        return [n for n in set(read_nay.Scalable.positions(h, row[1], row[2], row[9])) if not read_nay.bit(bits, n)]
 
     for h in in_order(hashes):
-        if not all(clear(level, h) for level in range(last + 1)):
+        if not all(clear(row, bits, h) for row, _, bits in halves[: last + 1]):
             continue
-        if rows[last][2] >= rows[last][3]:
+        row, half, bits = halves[last]
+        if row[6 + half] >= row[5]:
             last += 1
-        for n in clear(last, h):
-            levels[last][n >> 3] |= 1 << (n & 7)
-            rows[last][2] += 1
-    head = f.payload[:64] + b"".join(struct.pack("<QQQQII", *row) for row in rows)
-    return head.ljust(read_nay.up(len(head), 64), b"\0") + b"".join(levels)
+            row, half, bits = halves[last]
+        for n in clear(row, bits, h):
+            bits[n >> 3] |= 1 << (n & 7)
+            row[6 + half] += 1
+    out = f.payload[:64] + b"".join(struct.pack(form, *row) for row in rows)
+    for row in rows:
+        both = [bits for owner, _, bits in halves if owner is row]
+        size = row[9] // 8
+        level = b"".join(bits[i : i + size] for i in range(0, size * row[1], size) for bits in both)
+        out += level.ljust(read_nay.up(len(level), 64), b"\0")
+    return out
 
 
 # ---- window ----

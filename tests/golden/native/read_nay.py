@@ -523,7 +523,7 @@ class Counting(Family):
 
 
 class Scalable(Family):
-    """Levels, each a filter of family 2. The payload states its own length."""
+    """Levels of one half or two: blocked filters of 256 bits a block, side by side. The payload states its own length."""
 
     @staticmethod
     def shape_ok(f):
@@ -539,25 +539,37 @@ class Scalable(Family):
         nlevels, finished, grown, most, limit = struct.unpack_from("<IIQQd", p)
         cls.must(1 <= nlevels <= 64 and finished <= 1 and 1 <= grown <= nlevels, "header")
         cls.must((most == 0 or most >= len(p)) and 0 < limit <= 1 and not any(p[32:64]), "header")
-        at = up(64 + 40 * nlevels, 64)
-        cls.must(len(p) >= at and not any(p[64 + 40 * nlevels : at]), "padding")
+        at = 64 + 64 * nlevels
+        cls.must(len(p) >= at, "rows")
         f.levels = []
-        for row in range(64, 64 + 40 * nlevels, 40):
-            nblocks, nkeys, nset, full, k, zero = struct.unpack_from("<QQQQII", p, row)
-            level = p[at : at + 64 * nblocks]
-            cls.must(1 <= nblocks and len(level) == 64 * nblocks and 1 <= k <= 64 and zero == 0, "row")
-            cls.must(1 <= nkeys <= 512 * nblocks and 1 <= full <= 512 * nblocks, "row")
-            cls.must(bin(int.from_bytes(level, "little")).count("1") == nset, "bits set")
-            f.levels.append((level, nblocks, k))
-            at += 64 * nblocks
+        for row in range(64, at, 64):
+            where, nblocks, k, nhalves, nkeys, full, *nset, closed, bits = struct.unpack_from("<QQIIQQQQII", p, row)
+            cls.must(where == at and 1 <= nhalves <= 2 and nblocks >= 1 and 1 <= k <= 64, "row")
+            cls.must(bits in (256, 512) and closed <= 1 and 1 <= nkeys <= bits * nblocks and 1 <= full <= bits * nblocks, "row")
+            size = bits // 8
+            used = size * nhalves * nblocks
+            at += up(used, 64)
+            cls.must(at <= len(p) and not any(p[where + used : at]), "level")
+            halves = [b"".join(p[i : i + size] for i in range(where + size * half, where + used, size * nhalves))
+                      for half in range(nhalves)]
+            for half, nbits in zip(halves + [b""], nset):
+                cls.must(bin(int.from_bytes(half, "little")).count("1") == nbits, "bits set")
+            f.levels.append((halves, nblocks, k, bits))
+            f.seen |= {f"scalable: blocks of {bits}"}
+            f.seen |= {"scalable: one half"} if nhalves == 1 else {"scalable: two halves"}
         cls.must(at == len(p), "length")
         f.seen |= {"scalable: levels"} if nlevels > 1 else set()
         f.seen |= {"scalable: finished"} if finished else set()
         f.seen |= {"scalable: joined"} if grown < nlevels else set()
 
     @staticmethod
-    def test(f, p, h):
-        return any(all(bit(level, n) for n in Blocked.positions(h, nblocks, k)) for level, nblocks, k in f.levels)
+    def positions(h, nblocks, k, bits):
+        return [bits * reduce(h, nblocks) + x * bits // 2**32 for x in lo32_chain(h, k)]
+
+    @classmethod
+    def test(cls, f, p, h):
+        return any(all(bit(half, n) for n in cls.positions(h, nblocks, k, bits))
+                   for halves, nblocks, k, bits in f.levels for half in halves)
 
 
 class Window(Family):

@@ -27,7 +27,7 @@ SPEC = HERE.parents[2] / "doc" / "formats" / "nay.md"
 # what the golden files of a family must make use of, so that the answers mean something
 NEEDED = """
 counting: empty, unary, pooled, stuck, 15 or more, two pages, spare
-scalable: levels, finished, joined
+scalable: levels, one half, two halves, blocks of 256, blocks of 512, finished, joined
 window: rotated, clock, rest of words
 cuckoo: doubled, spare bits, wide
 Xor: empty, k = 3; r = 4, k = 3; r = 7, k = 3; r = 8, k = 3; r = 16, k = 3; r = 29, k = 3; r = 32
@@ -225,17 +225,15 @@ def check_traces():
 
 
 def block_fpr(t, k):
-    q1, q2 = (1 - 1 / 512) ** (t * k), (1 - 2 / 512) ** (t * k)
+    q1, q2 = (1 - 1 / 256) ** (t * k), (1 - 2 / 256) ** (t * k)
     p = 1 - q1
     if p <= 0:
         return 0
-    v = min(max(0, (1 - 1 / 512) * q2 + q1 / 512 - q1 * q1), p * p / 1024)
+    v = min(max(0, (1 - 1 / 256) * q2 + q1 / 256 - q1 * q1), p * p / 512)
     return min(1, p**k * (1 + k * (k - 1) / 2 * v / p**2))
 
 
-def level_rate(nblocks, k, n):
-    while 128 <= nblocks < 1 << 40:
-        nblocks, n = 2 * nblocks, 2 * n
+def half_rate(nblocks, k, n):
     coincide = n / nblocks / 2**32
     if nblocks == 1:
         return block_fpr(n, k) + coincide
@@ -245,6 +243,13 @@ def level_rate(nblocks, k, n):
                      + (n - t) * math.log1p(-1 / nblocks))
         total, weight = total + w * block_fpr(t, k), weight + w
     return total / weight + coincide
+
+
+def level_rate(nblocks, k, n):
+    while 128 <= nblocks < 1 << 40:
+        nblocks, n = 2 * nblocks, 2 * n
+    one = half_rate(nblocks, k, n)
+    return one * (2 - one)
 
 
 def best_k(nblocks, n):
@@ -261,21 +266,21 @@ def level(keys, fpr, i):
     nblocks = 1
     while True:
         k = best_k(nblocks, n)
-        if level_rate(nblocks, k, n) <= fpr * 0.12 * 0.88**i:
+        if level_rate(nblocks, k, n) <= fpr * 0.18 * 0.82**i:
             break
         nblocks += 1
-    clear = (1 - (1 - (1 - 1 / 512) ** k) / nblocks) ** n
-    return nblocks, keys, max(1, int(512 * nblocks * (1 - clear))), k
+    clear = (1 - (1 - (1 - 1 / 256) ** k) / nblocks) ** n
+    return nblocks, k, keys, max(1, int(256 * nblocks * (1 - clear)))
 
 
 def check_levels():
     payload = NayFile((HERE / "scalable-grown.nay").read_bytes())
     fpr = struct.unpack("<f", struct.pack("<I", payload.extra))[0]
-    for i in range(6):
-        nblocks, keys, _, full, k, _ = struct.unpack_from("<QQQQII", payload.payload, 64 + 40 * i)
-        expected = level(20 << i, fpr, i)
-        report((nblocks, keys, full, k) == expected, f"scalable-grown.nay: level {i} has the size of the page's formula",
-               (nblocks, keys, full, k), expected)
+    for i in range(len(payload.levels)):
+        _, nblocks, k, _, keys, full = struct.unpack_from("<QQIIQQ", payload.payload, 64 + 64 * i)
+        expected = level(20 * 3**i, fpr, i)
+        report((nblocks, k, keys, full) == expected, f"scalable-grown.nay: level {i} has the size of the page's formula",
+               (nblocks, k, keys, full), expected)
 
 
 def rewrite(f, shape, payload):

@@ -59,13 +59,16 @@ def counting(f, p, h):
 
 
 def scalable(f, p, h):
-    for number, (level, nblocks, k) in enumerate(f.levels):
-        head, *lines = blocked_bits(level, h, nblocks, k)
-        bits = [line.split(" bit ")[1] for line in lines]
-        last = "all 1" if bits[-1].endswith("1") else "the last is 0"
-        yield f"level {number}: nblocks = {nblocks}, k = {k}, {head}, bits {' '.join(b.split()[0] for b in bits)}: {last}"
-        if last == "all 1":
-            return
+    for number, (halves, nblocks, k, nbits) in enumerate(f.levels):
+        positions = read_nay.Scalable.positions(h, nblocks, k, nbits)
+        for half, bits in zip(("left", "right"), halves):
+            ones = [read_nay.bit(bits, n) for n in positions]
+            shown = [str(n % nbits) for n in positions][: ones.index(0) + 1 if 0 in ones else k]
+            last = "the last is 0" if 0 in ones else "all 1"
+            yield (f"level {number}, {half}: nblocks = {nblocks}, k = {k}, block = {positions[0] // nbits}, "
+                   f"bits {' '.join(shown)}: {last}")
+            if 0 not in ones:
+                return
 
 
 def window(f, p, h):

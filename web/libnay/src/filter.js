@@ -1,6 +1,6 @@
 import { EFORMAT, ENOENT, ENOTSUP, optionsOf, refuse } from './error.js';
 import { checkType, splitType, typedBatch, typedKey } from './keytype.js';
-import { Handle, OWN, bytesOf, liveOf } from './memory.js';
+import { Handle, OWN, SUMMARY, SUMMARY_BYTES, bytesOf, liveOf } from './memory.js';
 import { MAP, word } from './struct.js';
 
 const TRAITS = { add: 1, remove: 2, merge: 4, intersect: 8, fold: 16, count: 32, grow: 64, expire: 128 };
@@ -145,6 +145,9 @@ function feedBuilder(m, keys, builder, batch) {
   }
 }
 
+const article = (kind) => `${/^[aeiou]/.test(kind) ? 'an' : 'a'} ${kind}`;
+const listed = (names) => names.join(', ').replace(/, ([^,]*)$/, names.length > 2 ? ', and $1' : ' and $1');
+
 /** The class Filter of one instance of the module. */
 function makeFilter(m, structs, keys) {
   const x = m.x;
@@ -172,10 +175,39 @@ function makeFilter(m, structs, keys) {
     }
   };
 
+  /** What to do where the kind of a filter has no such call. */
+  const instead = (kind, call, trait) => {
+    if (kind === 'auto') return `${call}: filters in another system's layout cannot`;
+    if (trait === 'add') return `${call}: ${article(kind)} filter takes no adds: Filter.build makes it of all keys at once`;
+    const others = [...structs.names.kinds.keys()].filter((name) => !/^(auto|map)/.test(name)
+      && traitsOf(x.nay_kind_traits(structs.names.kindNumber(name)))[trait]);
+    return `${call}: ${article(kind)} filter cannot; ${listed(others)} can`;
+  };
+
+  /** Runs a call; an error because of the filter's kind says which kinds can. */
+  const ofKind = (filter, call, trait, run) => {
+    try {
+      return run();
+    } catch (error) {
+      if (error.status === ENOTSUP && filter.ptr && !filter.traits[trait]) error.message = instead(filter.kind, call, trait);
+      throw error;
+    }
+  };
+
   class Filter extends Handle {
     constructor(own, ptr) {
       super(own, m, ptr, x.nay_filter_free);
       this.type = m.text(x.nay_filter_key(ptr));
+    }
+
+    /** For console.log. */
+    [SUMMARY]() {
+      const size = x.nay_filter_encoded_size(live(this)) >>> 0;
+      if (size > SUMMARY_BYTES) return `${this.kind}, ${size} bytes`; // an estimate reads all of them
+      const { nkeys, nkeysEstimated, fprNow } = this.stats();
+      const many = Number.isNaN(nkeysEstimated) ? [] : [`${Math.round(nkeysEstimated)} keys${nkeys ? ` of ${nkeys}` : ''}`];
+      const rate = Number.isNaN(fprNow) ? [] : [`FPR ${Number((100 * fprNow).toPrecision(2))}%`];
+      return [this.kind === 'auto' ? 'another layout' : this.kind, ...many, ...rate, ...size ? [`${size} bytes`] : []].join(', ');
     }
 
     // ---- making ----
@@ -244,7 +276,7 @@ function makeFilter(m, structs, keys) {
       const len = put(this, key);
       const isNew = addKey(live(this), keys.at, len);
       keys.done();
-      if (isNew < 0) m.check(isNew);
+      if (isNew < 0) ofKind(this, 'add', 'add', () => m.check(isNew));
       return isNew !== 0;
     }
 
@@ -260,7 +292,7 @@ function makeFilter(m, structs, keys) {
       const status = x.nay_filter_remove(live(this), keys.at, len);
       keys.done();
       if (status === ENOENT) return false;
-      m.check(status);
+      ofKind(this, 'remove', 'remove', () => m.check(status));
       return true;
     }
 
@@ -268,7 +300,7 @@ function makeFilter(m, structs, keys) {
       const len = put(this, key);
       const status = x.nay_filter_count(live(this), keys.at, len, m.cell);
       keys.done();
-      m.check(status);
+      ofKind(this, 'count', 'count', () => m.check(status));
       return Number(m.u64[m.cell >>> 3]);
     }
 
@@ -285,7 +317,7 @@ function makeFilter(m, structs, keys) {
     addMany(items, options) {
       const filter = () => live(this);
       return withBatch(m, keys, filter, batch(this, items, options), (lo, hi, n) => {
-        addAll(m, filter(), lo, hi, n, 0);
+        ofKind(this, 'addMany', 'add', () => addAll(m, filter(), lo, hi, n, 0));
         return n;
       });
     }
@@ -293,7 +325,7 @@ function makeFilter(m, structs, keys) {
     addManyNew(items, options) {
       const filter = () => live(this);
       return withBatch(m, keys, filter, batch(this, items, options),
-        (lo, hi, n) => answers(m, n, (bitmap) => addAll(m, filter(), lo, hi, n, bitmap)));
+        (lo, hi, n) => answers(m, n, (bitmap) => ofKind(this, 'addManyNew', 'add', () => addAll(m, filter(), lo, hi, n, bitmap))));
     }
 
     hasMany(items, options) {
@@ -312,7 +344,7 @@ function makeFilter(m, structs, keys) {
     removeHash(hash) {
       const status = x.nayw_remove_hash(live(this), word(hash, 'hash'), 0n);
       if (status === ENOENT) return false;
-      m.check(status);
+      ofKind(this, 'removeHash', 'remove', () => m.check(status));
       return true;
     }
 
@@ -321,12 +353,13 @@ function makeFilter(m, structs, keys) {
     merge(other, options) {
       const { maxFpr = 1 } = optionsOf(options, ['maxFpr']);
       if (typeof maxFpr !== 'number') refuse('maxFpr: not a number');
-      m.checked((diag) => x.nay_filter_merge(live(this), live(other), maxFpr, diag));
+      ofKind(this, 'merge', 'merge', () => m.checked((diag) => x.nay_filter_merge(live(this), live(other), maxFpr, diag)));
       return this;
     }
 
     intersect(other) {
-      m.checked((diag) => x.nay_filter_intersect(live(this), live(other), diag));
+      ofKind(this, 'intersect', 'intersect',
+        () => m.checked((diag) => x.nay_filter_intersect(live(this), live(other), diag)));
       return this;
     }
 
@@ -335,12 +368,12 @@ function makeFilter(m, structs, keys) {
     }
 
     fold(factor) {
-      m.checked((diag) => x.nay_filter_fold(live(this), word(factor, 'factor'), diag));
+      ofKind(this, 'fold', 'fold', () => m.checked((diag) => x.nay_filter_fold(live(this), word(factor, 'factor'), diag)));
       return this;
     }
 
     foldFactor(maxFpr) {
-      m.check(x.nay_filter_fold_factor(live(this), maxFpr, m.cell));
+      ofKind(this, 'foldFactor', 'fold', () => m.check(x.nay_filter_fold_factor(live(this), maxFpr, m.cell)));
       return Number(m.u64[m.cell >>> 3]);
     }
 
@@ -350,7 +383,7 @@ function makeFilter(m, structs, keys) {
     }
 
     advance(now) {
-      m.check(x.nay_filter_advance(live(this), word(now, 'now')));
+      ofKind(this, 'advance', 'expire', () => m.check(x.nay_filter_advance(live(this), word(now, 'now'))));
       return this;
     }
 

@@ -29,13 +29,21 @@ async function compile(bytes) {
   }
 }
 
+/** Where each module is: each URL is written out, as bundlers look for just that and take the file along. */
+const MODULES = {
+  'libnay': () => new URL('./libnay.wasm', import.meta.url),
+  'libnay-simd': () => new URL('./libnay-simd.wasm', import.meta.url),
+  'libnay-full': () => new URL('./libnay-full.wasm', import.meta.url),
+  'libnay-full-simd': () => new URL('./libnay-full-simd.wasm', import.meta.url),
+};
+
 /** The bytes of a module: given, or at a URL, or beside this file. */
 async function fetchModule(source, name) {
   if (source instanceof WebAssembly.Module) return source;
   if (source !== undefined && typeof source !== 'string' && !(source instanceof URL)) {
     return compile(bytesOf(source, 'wasm'));
   }
-  const url = source === undefined ? new URL(name, import.meta.url) : new URL(source, import.meta.url);
+  const url = source === undefined ? MODULES[name]() : new URL(source, import.meta.url);
   if (url.protocol === 'file:' && typeof process !== 'undefined' && process.versions?.node) {
     const { readFile } = await import('node:fs/promises');
     return compile(await readFile(url));
@@ -58,7 +66,7 @@ export async function load(options) {
   for (const [name, value] of [['simd', simd], ['full', full]]) {
     if (typeof value !== 'boolean') refuse(`options.${name}: neither true nor false`);
   }
-  const name = `./libnay${full ? '-full' : ''}${simd ? '-simd' : ''}.wasm`;
+  const name = `libnay${full ? '-full' : ''}${simd ? '-simd' : ''}`;
   const module = await fetchModule(wasm, name);
   const memory = makeMemory(maxMemory);
   const m = new Memory(memory);

@@ -1,6 +1,6 @@
 import { EFORMAT, ENOENT, ENOTSUP, refuse } from './error.js';
 import { checkType, splitType, typedKey } from './keytype.js';
-import { Handle, OWN, bytesOf, liveOf } from './memory.js';
+import { Handle, OWN, SUMMARY, bytesOf, liveOf } from './memory.js';
 import { MAP, word } from './struct.js';
 
 /** The class StaticMap of one instance of the module: nay_map.h. */
@@ -11,6 +11,13 @@ function makeMap(m, structs, keys) {
     constructor(own, ptr) {
       super(own, m, ptr, x.nay_filter_free);
       this.type = m.text(x.nay_filter_key(ptr));
+    }
+
+    /** For console.log. */
+    [SUMMARY]() {
+      const { nkeys, valueBits, checkBits } = this.stats();
+      const size = x.nay_filter_encoded_size(live(this)) >>> 0;
+      return `${nkeys} keys, ${valueBits} value bits, ${checkBits} check bits, ${size} bytes`;
     }
 
     /** pairs: an array or Map of [key, value]; keys are hashes (bigint) where the caller hashes. */

@@ -130,6 +130,9 @@ function checkAttached(buffer, what) {
  */
 const OWN = Symbol('made by libnay');
 
+const SUMMARY = Symbol('what console.log shows of it');
+const SUMMARY_BYTES = 1 << 24; // larger filters are not read for it
+
 class Handle {
   constructor(own, memory, ptr, release) {
     if (own !== OWN) refuse(`${new.target.name}: made by calls such as create, build and open, not by new`);
@@ -161,9 +164,14 @@ function liveOf(Class) {
     return object.ptr;
   };
 }
+/** What node shows: one line, not the addresses. */
+Handle.prototype[Symbol.for('nodejs.util.inspect.custom')] = function inspect() {
+  const about = !this.ptr ? 'freed' : this[SUMMARY]?.();
+  return `${this.constructor.name} {${about === undefined ? '' : ` ${about} `}}`;
+};
 if (Symbol.dispose) {
   Handle.prototype[Symbol.dispose] = function dispose() {
     this.free();
   };
 }
-export { Memory, Handle, OWN, liveOf, bytesOf };
+export { Memory, Handle, OWN, SUMMARY, SUMMARY_BYTES, liveOf, bytesOf };

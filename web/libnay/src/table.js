@@ -82,9 +82,9 @@ function makeTable(m, structs, keys) {
 
     info() {
       const info = structs.output('sstInfo', (at) => m.check(x.nay_sst_stats(live(this), at)));
-      const { smallest, smallestLen, largest, largestLen } = info;
+      const { smallest, smallestLen, upperBound: largest, upperBoundLen: largestLen } = info;
       info.keyType = info.key;
-      for (const gone of ['smallestLen', 'largestLen', 'key']) delete info[gone];
+      for (const gone of ['smallestLen', 'upperBound', 'upperBoundLen', 'key']) delete info[gone];
       info.smallest = smallest === 0 ? null : m.copyOut(smallest, smallestLen);
       info.largest = largest === 0 ? null : m.copyOut(largest, largestLen);
       info.filter = LAYOUTS[info.filter];
@@ -94,14 +94,14 @@ function makeTable(m, structs, keys) {
     }
 
     counters() {
-      return structs.output('sstCounters', (at) => m.check(x.nay_sst_count(live(this), at)));
+      return structs.output('sstCounters', (at) => m.check(x.nayw_sst_counters(live(this), at)));
     }
 
     /** Entries in order: { key, value, sequence, deleted }, from a key on, or those with a prefix. */
     * entries(options) {
       const { from, prefix } = optionsOf(options, ['from', 'prefix']);
       const internal = this.info().keys === 'internal';
-      const iter = m.make((diag, out) => x.nay_sst_iter_new(live(this), out));
+      const iter = m.make((diag, out) => x.nay_sst_iter_new(live(this), diag, out));
       try {
         for (let status = start(iter, this.type, from, prefix); status !== EEND; status = x.nay_sst_iter_next(iter)) {
           m.check(status, x.nay_sst_iter_diag(iter));
@@ -186,7 +186,8 @@ function makeTableFilters(m, structs, keys) {
       const info = structs.output('filtersInfo', (at) => m.check(x.nay_sst_filters_stats(live(this), at)));
       info.keyType = info.key;
       delete info.key;
-      info.engine = m.text(x.nay_sst_filters_engine_name(info.engine));
+      info.engine = info.engineText;
+      delete info.engineText;
       info.layout = LAYOUTS[info.layout];
       info.caveats = texts(m, (i) => x.nay_sst_filters_caveat(live(this), i));
       return info;

@@ -169,7 +169,7 @@ export class WorkPage {
             act(() => this.findFalsePositive()),
             'link',
           ),
-          h('span', { class: 'note wide' }, 'or click a key to ask for it'),
+          h('span', { class: 'note wide extra' }, 'or click a key to ask for it'),
         ),
         this.answer,
         this.band.element,
@@ -180,7 +180,8 @@ export class WorkPage {
       ),
       panel(title('Step by step'), this.player.element),
     );
-    const families = h('div', { class: 'families' }, this.kind.element, this.line);
+    const families = h('div', { class: 'families extra' }, this.kind.element, this.line);
+    keys.classList.add('extra');
     this.element = h('div', null, this.notices.element, families, h('div', { class: 'cols wideleft' }, picture, keys));
   }
 

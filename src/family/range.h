@@ -1,0 +1,174 @@
+/*
+ * range.h - the family of range filters (nay_range.h): its payload, its hash, its questions. Like a
+ * map, a range filter is built of more than hashes (build/range_build.h) and is not in families.h.
+ *
+ * shape.nunits is r, the number of locations; shape.k the longest range that the plan is for, as
+ * nay__range_length_of reads it; shape.extra how keys end: nay_range_keys, then the delimiter in
+ * the second byte.
+ */
+#ifndef NAY_FAMILY_RANGE_H
+#define NAY_FAMILY_RANGE_H
+
+#include "base/bits.h"
+#include "base/bytes.h"
+#include "family/family.h"
+#include "family/range_keys.h"
+
+#define NAY_RANGE_MAX_VALUES UINT32_MAX         /* the directory counts in 32 bits */
+#define NAY_RANGE_MAX_UNITS ((uint64_t)1 << 62) /* r */
+#define NAY_RANGE_GROUP 64u                     /* ranges of a batch */
+
+extern const nay_family nay__family_range;
+
+/* ---- the payload ---- */
+
+/*
+ * nay_range_head: the first 128 bytes of a payload, little-endian. Numbers that say which keys
+ * there are (prefix lengths and so on) have min > max when there is none.
+ */
+typedef struct nay_range_head {
+  uint64_t nvalues;  /* locations that are stored, all different */
+  uint64_t base;     /* exact: the least key; else 0 */
+  uint64_t last;     /* exact: the greatest key - base; else (r - 1) >> shift */
+  uint64_t nothers;  /* keys that do not end in a number, duplicates included */
+  uint32_t low_bits; /* of a location, stored apart */
+  uint32_t shift;    /* low bits that shrinking has dropped */
+  bool exact;
+  nay_range_forms forms;
+  uint32_t others_min_len, others_max_len; /* of the first NAY_RANGE_OTHER bytes of these keys */
+} nay_range_head;
+
+#define NAY_RANGE_HEAD 128u
+#define NAY_RANGE_OTHER 255u
+
+/* nay_range_parts: where the parts of a payload begin, in bytes from its start, each at a multiple
+ * of 8 and the first at one of 64. */
+typedef struct nay_range_parts {
+  uint64_t nbuckets; /* zeros of the upper bits */
+  uint64_t nupper;   /* bits: a one for each value, a zero for each bucket */
+  uint64_t upper, groups, samples, low, others, end;
+} nay_range_parts;
+
+#define NAY_RANGE_GROUP_BUCKETS 512u /* groups[g]: values in the buckets before g * 512 */
+#define NAY_RANGE_SAMPLE_BITS 4096u  /* samples[s]: ones among the upper bits before s * 4096 */
+
+/* nay__range_low_bits: of n values in [0, last]. */
+uint32_t nay__range_low_bits(uint64_t n, uint64_t last);
+
+/* nay__range_parts: false when nvalues, last or low_bits are not those of any filter. */
+bool nay__range_parts(const nay_range_head *head, nay_range_parts *parts);
+
+void nay__range_head_load(const uint8_t *payload, nay_range_head *head);
+void nay__range_head_store(const nay_range_head *head, uint8_t *payload);
+
+/*
+ * nay_range_writer: writes the parts of a payload, whose head is stored and whose other bytes are
+ * zero, from values in ascending order without duplicates.
+ */
+typedef struct nay_range_writer {
+  uint8_t *payload;
+  nay_range_parts parts;
+  uint32_t low_bits;
+  uint64_t n, group; /* values so far; groups whose count is written */
+} nay_range_writer;
+
+void nay__range_writer_start(nay_range_writer *w, uint8_t *payload);
+void nay__range_writer_put(nay_range_writer *w, uint64_t value);
+void nay__range_writer_end(nay_range_writer *w);
+
+/* nay_range_reader: the values of a payload, ascending. */
+typedef struct nay_range_reader {
+  const uint8_t *payload;
+  nay_range_parts parts;
+  uint32_t low_bits;
+  uint64_t n, i, at; /* the next value is number i, its bit at `at` or later */
+} nay_range_reader;
+
+void nay__range_reader_start(nay_range_reader *r, const uint8_t *payload);
+bool nay__range_reader_next(nay_range_reader *r, uint64_t *value);
+
+/* nay__range_any: whether a stored value is in [lo, hi]; lo <= hi <= last. */
+bool nay__range_any(const uint8_t *payload, const nay_range_head *head,
+                    const nay_range_parts *parts, uint64_t lo, uint64_t hi);
+
+/* ---- the hash ---- */
+
+/* nay_range_map: what sends keys to locations. */
+typedef struct nay_range_map {
+  const nay_hash_fn *hasher;
+  uint64_t r;
+  unsigned block_bits; /* 2^block_bits <= r < 2^(block_bits + 1) */
+} nay_range_map;
+
+static inline nay_range_map nay__range_map_of(const nay_hash_fn *hasher, uint64_t r) {
+  return (nay_range_map){hasher, r, nay__log2_64(r)};
+}
+
+/* nay__range_block: where block j of a prefix begins, in [0, r). has_prefix: prefix is the hash of
+ * a prefix that is not empty. */
+NAY_INLINE uint64_t nay__range_block(const nay_range_map *map, bool has_prefix, uint64_t prefix,
+                                     uint64_t j) {
+  uint8_t bytes[16];
+  nay__store64le(bytes, j);
+  if (!has_prefix) return nay__reduce(nay__hash_key(map->hasher, bytes, 8).lo, map->r);
+  nay__store64le(bytes + 8, prefix);
+  return nay__reduce(nay__hash_key(map->hasher, bytes, 16).lo, map->r);
+}
+
+/* nay__range_place: the location of a number. */
+NAY_INLINE uint64_t nay__range_place(const nay_range_map *map, bool has_prefix, uint64_t prefix,
+                                     uint64_t number) {
+  uint64_t mask = ((uint64_t)1 << map->block_bits) - 1;
+  uint64_t at =
+      nay__range_block(map, has_prefix, prefix, number >> map->block_bits) + (number & mask);
+  return at >= map->r ? at - map->r : at;
+}
+
+/* nay__range_prefix: the hash of a prefix; 0 for an empty one, which has none. */
+static inline uint64_t nay__range_prefix(const nay_hash_fn *hasher, const uint8_t *key,
+                                         size_t len) {
+  return len == 0 ? 0 : nay__hash_key(hasher, key, len).lo;
+}
+
+/* ---- params and shape ---- */
+
+/* nay__range_params: checks the params of a builder, whose nkeys may be 0. */
+nay_status nay__range_params(const nay_params *params, nay_diag *diag);
+
+/* nay__range_shape: the shape for n distinct keys. NAY_EINVAL. */
+nay_status nay__range_shape(const nay_params *params, uint64_t n, nay_diag *diag, nay_shape *shape);
+
+/* nay__range_length_of: shape.k as a length: 26 bits of a number, and how far it is shifted. */
+static inline uint64_t nay__range_length_of(uint32_t k) {
+  return (uint64_t)(k & 0x3ffffffu) << (k >> 26);
+}
+
+static inline nay_range_form nay__range_form_of(const nay_shape *shape) {
+  return (nay_range_form){shape->extra & 0xff, (uint8_t)(shape->extra >> 8)};
+}
+
+/* nay__range_rate: the FPR of a range as long as the plan's, of the values that are there. */
+double nay__range_rate(const nay_shape *shape, const nay_range_head *head);
+
+/* ---- whole filters: range_algebra.c ---- */
+
+nay_status nay__range_join(nay_filter *dst, const nay_filter *src, double max_fpr);
+
+/* nay__range_shrink: NAY_EINVAL: no number of bits to drop makes it that small. */
+nay_status nay__range_shrink(nay_filter *f, uint64_t nbytes);
+
+/* ---- questions ---- */
+
+/* nay__range_ask: [lo, hi] of keys as bytes; nay_filter_may_contain_range says which. */
+nay_status nay__range_ask(const nay_filter *f, const void *lo, size_t lo_len, const void *hi,
+                          size_t hi_len, bool *maybe);
+
+/* nay__range_ask_numbers: n <= NAY_RANGE_GROUP ranges of numbers without a prefix, lo <= hi, of
+ * keys that are NAY_RANGE_BE8 without a delimiter. Bit i is the answer of range i. */
+uint64_t nay__range_ask_numbers(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
+                                unsigned n);
+
+/* nay__range_has: whether a key may be there. */
+bool nay__range_has(const nay_filter *f, const void *key, size_t len);
+
+#endif /* NAY_FAMILY_RANGE_H */

@@ -1,0 +1,73 @@
+/* filter_range.c - nay_range.h: the arguments of range questions are checked, then the family
+ * answers. */
+#include "nay_range.h"
+
+#include "family/range.h"
+#include "filter.h"
+
+static nay_status franges_ready(const nay_filter *f) {
+  if (f == NULL) return NAY_EINVAL;
+  if (f->family != &nay__family_range) return NAY_ENOTSUP;
+  return nay__hasher_ready(&f->hasher);
+}
+
+static nay_status franges_ready_u64(const nay_filter *f) {
+  NAY_TRY(franges_ready(f));
+  return f->shape.extra == NAY_RANGE_BE8 ? NAY_OK : NAY_ENOTSUP; /* and no delimiter */
+}
+
+nay_status nay_filter_may_contain_range(const nay_filter *f, const void *lo, size_t lo_len,
+                                        const void *hi, size_t hi_len, bool *maybe) {
+  if (maybe == NULL || (lo == NULL && lo_len != 0) || (hi == NULL && hi_len != 0)) {
+    return NAY_EINVAL;
+  }
+  NAY_TRY(franges_ready(f));
+  return nay__range_ask(f, lo, lo_len, hi, hi_len, maybe);
+}
+
+nay_status nay_filter_may_contain_range_u64(const nay_filter *f, uint64_t lo, uint64_t hi,
+                                            bool *maybe) {
+  if (maybe == NULL || lo > hi) return NAY_EINVAL;
+  NAY_TRY(franges_ready_u64(f));
+  *maybe = nay__range_ask_numbers(f, &lo, &hi, 1) != 0;
+  return NAY_OK;
+}
+
+static nay_status franges_all_maybe(nay_status status, size_t n, uint64_t *bitmap) {
+  for (size_t i = 0; i < n; i += 64) {
+    bitmap[i / 64] = ~(uint64_t)0 >> (n - i < 64 ? 64 - (n - i) : 0);
+  }
+  return status;
+}
+
+nay_status nay_filter_may_contain_range_many(const nay_filter *f, const void *const *lo,
+                                             const size_t *lo_lens, const void *const *hi,
+                                             const size_t *hi_lens, size_t n, uint64_t *bitmap) {
+  if (n == 0) return franges_ready(f);
+  if (bitmap == NULL) return NAY_EINVAL;
+  bool there = lo != NULL && lo_lens != NULL && hi != NULL && hi_lens != NULL;
+  nay_status status = there ? franges_ready(f) : NAY_EINVAL;
+  for (size_t i = 0; status == NAY_OK && i < n; i++) {
+    bool maybe = true;
+    if (i % 64 == 0) bitmap[i / 64] = 0;
+    status = nay_filter_may_contain_range(f, lo[i], lo_lens[i], hi[i], hi_lens[i], &maybe);
+    bitmap[i / 64] |= (uint64_t)maybe << i % 64;
+  }
+  return status == NAY_OK ? NAY_OK : franges_all_maybe(status, n, bitmap);
+}
+
+nay_status nay_filter_may_contain_range_u64_many(const nay_filter *f, const uint64_t *lo,
+                                                 const uint64_t *hi, size_t n, uint64_t *bitmap) {
+  if (n == 0) return franges_ready_u64(f);
+  if (bitmap == NULL) return NAY_EINVAL;
+  nay_status status = lo != NULL && hi != NULL ? franges_ready_u64(f) : NAY_EINVAL;
+  for (size_t i = 0; status == NAY_OK && i < n; i++) {
+    if (lo[i] > hi[i]) status = NAY_EINVAL;
+  }
+  if (status != NAY_OK) return franges_all_maybe(status, n, bitmap);
+  for (size_t i = 0; i < n; i += NAY_RANGE_GROUP) {
+    unsigned group = n - i < NAY_RANGE_GROUP ? (unsigned)(n - i) : NAY_RANGE_GROUP;
+    bitmap[i / 64] = nay__range_ask_numbers(f, lo + i, hi + i, group);
+  }
+  return NAY_OK;
+}

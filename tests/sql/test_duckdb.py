@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+"""The extension in DuckDB, which npm brings."""
+import pathlib
+import sys
+import tempfile
+
+import duckdb_engine
+from duckdb_engine import Duck, Error, blob
+from tap import LONG, SOURCE, built, checked, equal, main, mutations, test
+
+KINDS = "auto bloom blocked counting scalable window cuckoo xor fuse ribbon".split()
+
+
+@test("the same bytes as the command's, for each kind; every key a maybe, absent ones within the rate")
+def kinds(db):
+    for kind in KINDS:
+        made = db.bytes(f"SELECT nay_agg(x, 5000, 0.01, '{kind}') FROM range(1, 5001) t(x)")
+        equal(db.one(f"SELECT count(*) FROM range(1, 5001) t(x) WHERE nay_contains({blob(made)}, x)"), "5000")
+        assert int(db.one(f"SELECT count(*) FROM range(5001, 10001) t(x) WHERE nay_contains({blob(made)}, x)")) < 100, kind
+        if kind not in ("scalable", "window", "cuckoo"):  # of these the command adds in order
+            equal(made, built(range(1, 5001), "-t", kind, "-p", "0.01", "-n", "5000", "--key=int"))
+    made = db.bytes("SELECT nay_agg('key ' || x, 0.001) FROM range(1, 3001) t(x)")
+    equal(made, built([f"key {i}" for i in range(1, 3001)], "-p", "0.001"))
+
+
+@test("sizes from none to 5,000, across vectors: counted keys, with duplicates and NULLs")
+def sizes(db):
+    equal(db.one("SELECT nay_agg(x) FROM range(0) t(x)"), None)
+    for n in (1, 2, 3, 63, 64, 65, 511, 512, 513, 767, 768, 1000, 2047, 2048, 2049, 5000):
+        db(f"CREATE OR REPLACE TABLE f AS SELECT nay_agg(nullif(x % {n + 1}, 0)) AS f FROM range({2 * n + 2}) t(x)")
+        equal(db.one("SELECT nay_info(f).nkeys FROM f"), str(n))
+        equal(db.one(f"SELECT count(*) FROM f, range(1, {n + 1}) t(x) WHERE nay_contains(f, x)"), str(n))
+
+
+@test("no rows are NULL, rows of NULL an empty filter; NULL in, NULL out, also in the middle of vectors")
+def nulls(db):
+    equal(db.one("SELECT nay_contains(nay_agg(NULL::INT, 10, 0.01), 7)"), False)
+    equal(db.one("SELECT nay_contains(NULL, 7)"), None)
+    equal(db.one("SELECT nay_union(NULL::BLOB)"), None)
+    equal(db.one("SELECT nay_merge(NULL, nay_agg(7))"), None)
+    equal(db.one("SELECT nay_info(NULL)"), None)
+    db("CREATE OR REPLACE TABLE f AS SELECT nay_agg(x, 6000, 0.000001) AS f FROM range(6000) t(x)")
+    rows = db("SELECT count(*), count(r), sum(r::INT) FROM (SELECT nay_contains(CASE WHEN x % 7 = 0 THEN NULL ELSE f END, "
+              "CASE WHEN x % 5 = 0 THEN NULL ELSE x END) AS r FROM f, range(6000) t(x))")
+    wanted = sum(1 for x in range(6000) if x % 7 and x % 5)
+    equal(rows, [["6000", str(wanted), str(wanted)]])
+
+
+@test("every type: the golden vectors as values, and the command checks what DuckDB builds")
+def types(db):
+    casts = {"int": "BIGINT", "float": "DOUBLE", "bool": "BOOLEAN", "date": "DATE", "timestamp": "TIMESTAMP", "uuid": "UUID",
+             "numeric": "DECIMAL(38, 10)"}
+    tried = {}
+    for line in (SOURCE / "tests/golden/keys/keys.txt").read_text(errors="surrogateescape").split("\n"):
+        parts = line.split("\t")
+        if line.startswith("#") or len(parts) != 3 or parts[2] == "error" or parts[0] not in casts or "'" in parts[1]:
+            continue
+        type_, text = parts[:2]
+        if type_ == "numeric" and (len(text) > 24 or "e" in text.lower() or len(text.partition(".")[2]) > 10):
+            continue
+        if type_ == "timestamp" and (text[-1:].upper() != "Z" or "," in text):
+            continue
+        literal = f"'{text}'::{casts[type_]}"
+        try:
+            db(f"SELECT {literal}")
+        except (Error, UnicodeError):
+            continue  # DuckDB has no such literal
+        made = built([text], f"--key={type_}", "-p", "1e-9", "-n", "10")
+        equal((type_, text, db.one(f"SELECT nay_contains({blob(made)}, {literal})")), (type_, text, True))
+        equal((text, db.one(f"SELECT nay_contains({blob(made)}, '{text}')")), (text, True))
+        equal((type_, text, db.bytes(f"SELECT nay_agg({literal}, 10, 1e-9)")), (type_, text, made))
+        tried[type_] = tried.get(type_, 0) + 1
+    assert all(tried.get(type_, 0) > 2 for type_ in casts), tried
+    for sql, text in (("'infinity'::DATE", "infinity"), ("'-infinity'::TIMESTAMP", "-infinity"),
+                      ("'2024-02-29 12:34:56'::TIMESTAMP_S", "2024-02-29 12:34:56"),
+                      ("'2024-02-29 12:34:56.789'::TIMESTAMP_MS", "2024-02-29 12:34:56.789"), ("'-1'::TINYINT", "-1"),
+                      ("255::UTINYINT", "255"), ("65535::USMALLINT", "65535"), ("4294967295::UINTEGER", "4294967295"),
+                      ("'18446744073709551615'::UBIGINT", "18446744073709551615"), ("0.1::FLOAT", "0.10000000149011612"),
+                      ("1.50::DECIMAL(4,2)", "1.5"), ("'-0.05'::DECIMAL(9,3)", "-0.05"), ("7::HUGEINT", "7"),
+                      ("'-170141183460469231731687303715884105728'::HUGEINT", "-170141183460469231731687303715884105728"),
+                      ("'340282366920938463463374607431768211455'::UHUGEINT", "340282366920938463463374607431768211455"),
+                      ("'0044-03-15 (BC)'::DATE", "-0043-03-15")):
+        made = db.bytes(f"SELECT nay_agg({sql}, 10, 1e-9)")
+        equal((sql, checked(made, [text])), (sql, [text]))
+    for sql in ("[1]", "{'a': 1}", "'1 day'::INTERVAL", "'12:00'::TIME", "'2024-02-29'::TIMESTAMP_NS", "'a'::ENUM('a')"):
+        assert "no keys" in db.fails(f"SELECT nay_agg({sql})"), sql
+        assert "no keys" in db.fails(f"SELECT nay_contains(nay_agg(1), {sql})"), sql
+
+
+@test("a value of another type is an error with a hint, never a nay; transformations of texts are applied")
+def other_types(db):
+    for value in ("7.0", "7::DOUBLE", "7::HUGEINT", "'7'::BLOB", "'seven'", "true", "DATE '1970-01-08'"):
+        assert "type" in db.fails(f"SELECT nay_contains(nay_agg(7), {value})"), value
+    equal(db.one("SELECT nay_contains(nay_agg(7), '0x7')"), True)
+    assert "Cast" in db.fails("SELECT nay_contains(nay_agg('7'), 7)")
+    made = built(["Ada"], "--trim", "-i", "-p", "1e-9", "-n", "10")
+    equal(db.one(f"SELECT nay_contains({blob(made)}, ' aDA')"), True)
+
+
+@test("parallel, grouped and windowed: the bytes of one filter")
+def parallel(db):
+    db("CREATE OR REPLACE TABLE big AS SELECT x * 7919 % 300007 AS x FROM range(300000) t(x)")
+    for call in ("nay_agg(x)", "nay_agg(x, 300000, 0.01)", "nay_agg(x, 300000, 0.01, 'fuse')", "nay_agg(x, 300000, 0.01, 'cuckoo')"):
+        whole = db.bytes(f"SELECT {call} FROM big")
+        db("SET threads = 1")
+        equal(db.bytes(f"SELECT {call} FROM big") == whole, True)
+        db("SET threads = 4")
+    whole = db.bytes("SELECT nay_agg(x, 300000, 0.01) FROM big")
+    equal(db.bytes("SELECT nay_union(f) FROM (SELECT nay_agg(x, 300000, 0.01) AS f FROM big GROUP BY x % 37)") == whole, True)
+    equal(db.one("SELECT count(*) FROM big b JOIN (SELECT x % 50 AS g, nay_agg(x, 6000, 0.001) AS f FROM big GROUP BY 1) p "
+                 "ON b.x % 50 = p.g WHERE nay_contains(f, x)"), "300000")
+    rows = db("SELECT x, nay_info(nay_agg(x) OVER (ORDER BY x ROWS 2 PRECEDING)).nkeys FROM range(100) t(x) ORDER BY x")
+    equal([int(n) for _, n in rows], [min(x + 1, 3) for x in range(100)])
+
+
+@test("wrong arguments and mismatches are errors, and DuckDB goes on")
+def arguments(db):
+    for call in ("x, 0, 0.01", "x, -1, 0.01", "x, NULL, 0.01", "x, 10, 0.0", "x, 10, 1.0", "x, 10, NULL", "x, 10, 0.01, 'magic'",
+                 "x, 10, 0.01, 'map'", "x, 10, 0.01, NULL", "x, x, 0.01", "x, 1000000000000000, 0.01"):
+        assert "nay_agg: " in db.fails(f"SELECT nay_agg({call}) FROM range(1, 5000) t(x)"), call
+    assert "nay_merge" in db.fails("SELECT nay_merge(nay_agg(1), nay_agg('x'))")
+    assert "nay_union" in db.fails("SELECT nay_union(f) FROM (SELECT nay_agg(1) f UNION ALL SELECT nay_agg('x'))")
+    with tempfile.TemporaryDirectory() as folder:
+        secret = pathlib.Path(folder) / "secret"
+        secret.write_text("00112233445566778899aabbccddeeff\n")
+        secret.chmod(0o600)
+        locked = built(range(10), "-n", "10", f"--secret={secret}", "--key=int")
+    assert "keyed" in db.fails(f"SELECT nay_contains({blob(locked)}, 1)")
+
+
+@test("hostile blobs: an error or a filter that answers, through every function")
+def hostile(db):
+    good = [db.bytes(f"SELECT nay_agg(x, 50, 0.01, '{kind}') FROM range(50) t(x)") for kind in KINDS]
+    refused, n = 0, 1000000 if LONG else 10000
+    for i, bytes_ in enumerate(mutations(32, good, n)):
+        call = ("nay_contains({}, 7)", "nay_union({})", "nay_info({})", "nay_merge({0}, {0})")[i % 4]
+        try:
+            db("SELECT " + call.format(blob(bytes_)))
+        except Error as error:
+            assert "gone" not in str(error), (i, bytes_.hex())
+            refused += 1
+    assert refused > n / 2
+    equal(db.one(f"SELECT nay_contains({blob(good[0])}, 7)"), True)
+
+
+def start():
+    missing = duckdb_engine.available()
+    if missing:
+        print(f"ok 1 - DuckDB # SKIP {missing}\n1..1")
+        return 0
+    db = Duck()
+    status = main(db)
+    db.close()
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(start())
