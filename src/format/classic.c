@@ -121,9 +121,10 @@ void nay__keyed_explain(const nay_probing *p, const nay_filter *f, const uint8_t
     return;
   }
   p->locate(f, key, len, at);
+  uint64_t nbits = 8 * (uint64_t)(f->nbytes - p->header); /* words in reverse reach past m */
   nay__explain_group(run, 0, shape->k);
   for (uint32_t i = 0; i < shape->k; i++) {
-    nay__explain_line_bit(run, f->bits.bytes + p->header, shape->nunits, at[i]);
+    nay__explain_line_bit(run, f->bits.bytes + p->header, nbits, at[i]);
   }
 }
 
