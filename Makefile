@@ -5,7 +5,9 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 
 .PHONY: all deps demo test test-quick test-long fuzz bench bench-quick bench-keep bench-sst bench-kv bench-web bench-billion \
-        install uninstall install-sqlite install-postgres install-duckdb amalgamation wasm playground site format lint abi-check abi-dump coverage clean help
+        install uninstall install-sqlite install-postgres install-duckdb amalgamation wasm playground site pictures format lint abi-check abi-dump coverage clean help
+
+.PHONY: dist static deb
 
 # deps, demo and the tests install what is missing; the others name it and stop. NAY_BOOTSTRAP=no: neither.
 TIER ?= build
@@ -95,6 +97,17 @@ install-postgres: ## install the extension for PostgreSQL where PG_CONFIG says; 
 	@$(MAKE) -C build/release/postgres -f ../../../plugins/postgres/Makefile PG_CONFIG="$(PG_CONFIG)" \
 	  DESTDIR="$(DESTDIR)" all install
 
+dist: ## the release of HEAD: dist/nay-VERSION.tar.gz, its SHA-256 and its SBOM; the same bytes everywhere
+	@scripts/dist
+
+static: ## one nay without dynamic dependencies: build/static/cli/nay
+	@scripts/bootstrap check
+	@scripts/static
+
+deb: ## Debian packages of HEAD: dist/deb; needs debhelper and what the plug-ins need (TIER=long)
+	@scripts/bootstrap check long
+	@scripts/deb
+
 uninstall: ## remove what the last install wrote below the same $(DESTDIR)$(PREFIX)
 	@scripts/uninstall build/release "$(PREFIX)" "$(DESTDIR)"
 
@@ -110,9 +123,12 @@ playground: wasm ## the library at work in one page that needs no server: build/
 	@python3 web/playground/bundle.py build/wasm/libnay/index.js build/wasm/libnay-trace.wasm \
 	  build/site/playground.html
 
-site: playground ## all documents, manuals and the playground as pages: build/site/index.html
+site: playground ## home page, documents and the playground as pages: build/site/index.html; NAY_SITE= their address
 	@python3 web/site/site.py build/site
 	@python3 web/site/site.py --check build/site
+
+pictures: playground ## the pictures of README and lessons, taken from the playground: doc/img/playground*.png
+	@node web/site/pictures.mjs build/site/playground.html
 
 format: ## clang-format all sources
 	@git ls-files '*.c' '*.h' | xargs clang-format -i

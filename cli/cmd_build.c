@@ -2,6 +2,7 @@
 #include "described.h"
 #include "filterfile.h"
 #include "maker.h"
+#include "nay_range.h"
 #include "numbers.h"
 #include "outfile.h"
 
@@ -33,6 +34,35 @@ static int build_warn_window(const options *o, const nay_filter *f, uint64_t nke
   return o->strict ? EXIT_OVERFILLED : status;
 }
 
+/*
+ * Keys of a range filter have the order of their values: numbers of typed keys are ordered ones, of
+ * text the digits at its end.
+ */
+static void build_range_keys(build_options *o, nay_params *p) {
+  static const struct {
+    unsigned type, ordered;
+  } types[] = {{NAY_KEY_INT, NAY_KEY_ORDERED_INT},
+               {NAY_KEY_FLOAT, NAY_KEY_ORDERED_FLOAT},
+               {NAY_KEY_DATE, NAY_KEY_ORDERED_DATE},
+               {NAY_KEY_TIMESTAMP, NAY_KEY_ORDERED_TIMESTAMP}};
+  bool named = o->size.range_keys != 0, typed = false;
+  for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+    if (o->keys.type == types[i].type) o->keys.type = types[i].ordered;
+    typed |= o->keys.type == types[i].ordered;
+  }
+  if (typed && (named || p->range_delimiter != 0)) {
+    die(EXIT_TROUBLE,
+        "--range-keys and --range-delimiter are for keys of bytes: these have a type");
+  }
+  if (typed || named) return;
+  if (o->keys.type != NAY_KEY_TEXT) {
+    die(EXIT_TROUBLE,
+        "a range filter of keys of this type needs --range-keys: how they end in a "
+        "number");
+  }
+  p->range_keys = NAY_RANGE_DECIMAL;
+}
+
 static int build_run(options *common) {
   build_options *o = (build_options *)common;
   const char *out = o->output.path != NULL ? o->output.path : "-";
@@ -44,6 +74,7 @@ static int build_run(options *common) {
   }
   if (o->store_key && o->filter.secret == NULL) die(EXIT_TROUBLE, "--store-key needs --secret");
   if (o->store_key) p.flags |= NAY_STORE_KEY;
+  if (p.kind == NAY_RANGE) build_range_keys(o, &p);
   uint64_t nkeys;
   size_t npaths;
   const char *const *paths = keys_operands(&o->common, &o->keys, 0, &npaths);
@@ -74,7 +105,8 @@ static const option_row build_rows[] = {
     {0},
 };
 static const option_use build_uses[] = {
-    TAKES(build_options, size, SIZE_FAMILY | SIZE_KEYS | SIZE_SHAPE | SIZE_MAX_KEYS | SIZE_SEED),
+    TAKES(build_options, size,
+          SIZE_FAMILY | SIZE_KEYS | SIZE_SHAPE | SIZE_MAX_KEYS | SIZE_SEED | SIZE_RANGE),
     TAKES(build_options, filter, FILTER_FORMAT | FILTER_SECRET),
     TAKES(build_options, keys, KEYS_ARGS | KEYS_STYLE),
     TAKES(build_options, output, OUTPUT_FILE),
@@ -113,6 +145,11 @@ const command command_build = {
         "takes the keys in their order and holds the last -n; a warning says when more were read, "
         "and with --strict the exit status is then 4.\n"
         "\n"
+        "-t range makes a filter that is asked for ranges, with nay check --ranges: --range-length "
+        "says how long they are at most. Integers, floats, dates and timestamps (--key) have "
+        "their order; of text the digits at the end are the number, and what stands before them "
+        "is the same at both ends of a range.\n"
+        "\n"
         "--key says which type the keys have. The file states it, and other commands read their "
         "keys so without being told; see doc/keys.md.\n"
         "\n"
@@ -125,6 +162,9 @@ const command command_build = {
         "$ nay build -q --key=date -o holidays.nay -e 2025-12-25 -e 2026-01-01\n"
         "$ nay check holidays.nay -e 2026-01-01\n"
         "2026-01-01\n"
+        "$ seq 100 100 9000 | nay build -q -t range --key=int --range-length 50 -o hundreds.nay\n"
+        "$ printf '101\\t140\\n180\\t220\\n' | nay check --ranges hundreds.nay\n"
+        "180\t220\n"
         "$ seq 1000 | nay build -q -n 1000 -b 10 --format leveldb -o thousand.ldbf\n"
         "$ wc -c < thousand.ldbf\n"
         "1251\n",

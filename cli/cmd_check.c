@@ -11,6 +11,7 @@
 #include "described.h"
 #include "filterfile.h"
 #include "hashers.h"
+#include "nay_range.h"
 #include "numbers.h"
 #include "parquetfile.h"
 #include "select.h"
@@ -27,11 +28,12 @@ typedef struct check_options {
   bool any, all, which; /* the operands are filters */
   const char *in;       /* a column: they are Parquet files */
   uint64_t row_group;   /* UINT64_MAX: all */
+  bool ranges;          /* records are the two ends of ranges */
 } check_options;
 
 /* A column of a Parquet file: a filter for each row group, NULL where there is none. */
 typedef struct check_parquet {
-  nay_parquet *file;
+  nay_sst_parquet *file;
   uint64_t column, ngroups;
   nay_filter **filters;
 } check_parquet;
@@ -45,6 +47,7 @@ typedef struct check {
   bool *shares_hash;       /* with the first */
   check_parquet *parquets; /* --in: instead of filters and tables; else NULL */
   selection selection;
+  nay_key_description how; /* --ranges: what their second ends are read by */
 } check;
 
 /* ---- probing ---- */
@@ -66,10 +69,11 @@ static bool check_parquet_key(const check *c, const check_parquet *p, const key_
     bool maybe = true;
     uint8_t key[16];
     size_t len;
-    nay_status status =
-        p->filters[g] != NULL
-            ? nay_parquet_probe(p->file, p->column, p->filters[g], text, b->lens[i], &diag, &maybe)
-            : nay_parquet_key(p->file, p->column, text, b->lens[i], &diag, key, sizeof key, &len);
+    nay_status status = p->filters[g] != NULL
+                            ? nay_sst_parquet_probe(p->file, p->column, p->filters[g], text,
+                                                    b->lens[i], &diag, &maybe)
+                            : nay_sst_parquet_key(p->file, p->column, text, b->lens[i], &diag, key,
+                                                  sizeof key, &len);
     if (status != NAY_OK && status != NAY_EBUFFER) {
       die(EXIT_TROUBLE, "'%s' is no value of %s: %s",
           escape_text(b->keys[i], b->lens[i], shown, sizeof shown), c->o->in,
@@ -88,6 +92,39 @@ static void check_parquet_keys(const check *c, const check_parquet *p, const key
   }
 }
 
+/* The second end of range i of a batch, as a key in memory to be freed. */
+static uint8_t *check_range_end(const check *c, const key_batch *b, size_t i, size_t *len) {
+  nay_diag diag = {.what = NULL};
+  const char *text = (const char *)b->values[i];
+  size_t cap = 2 * b->value_lens[i] + 8;
+  uint8_t *key = must_alloc(cap);
+  nay_status status = nay_key_convert(&c->how, text, b->value_lens[i], &diag, key, cap, len);
+  if (status != NAY_OK) {
+    die(EXIT_TROUBLE, "the end of a range, '%.*s': %s", (int)b->value_lens[i], text, diag.what);
+  }
+  return key;
+}
+
+static void check_ranges(const check *c, const key_batch *b, uint64_t *bitmap) {
+  for (size_t w = 0; w < (b->n + 63) / 64; w++) bitmap[w] = 0;
+  for (size_t i = 0; i < b->n; i++) {
+    size_t len, end_len;
+    bool maybe = true;
+    uint8_t *end = check_range_end(c, b, i, &end_len);
+    nay_status status =
+        nay_filter_may_contain_range(c->filters[0], b->keys[i], b->lens[i], end, end_len, &maybe);
+    free(end);
+    if (status == NAY_EINVAL) {
+      const uint8_t *record = batch_record(b, i, &len);
+      while (len != 0 && (record[len - 1] == '\n' || record[len - 1] == '\r')) len--;
+      die(EXIT_TROUBLE, "'%.*s': the first end of a range is above the second", (int)len,
+          (const char *)record);
+    }
+    if (status != NAY_OK) die(exit_of(status), "%s: %s", c->names[0], nay_status_text(status));
+    bitmap[i / 64] |= (uint64_t)maybe << i % 64;
+  }
+}
+
 static void check_probe(const check *c, size_t f, const key_batch *b, uint64_t *bitmap) {
   if (c->parquets != NULL) {
     check_parquet_keys(c, &c->parquets[f], b, bitmap);
@@ -95,6 +132,10 @@ static void check_probe(const check *c, size_t f, const key_batch *b, uint64_t *
   }
   if (c->filters[f] == NULL) {
     check_table(c->tables[f].table, b, bitmap);
+    return;
+  }
+  if (c->o->ranges) {
+    check_ranges(c, b, bitmap);
     return;
   }
   nay_status status = c->shares_hash[f] ? batch_may_contain(c->filters[f], b, bitmap)
@@ -221,10 +262,10 @@ static const char *check_states(const check *c, size_t f) {
 static void check_open_parquet(check *c, check_options *o, size_t f) {
   const char *path = c->names[f];
   check_parquet *p = &c->parquets[f];
-  nay_parquet_info info = {.size = sizeof info};
+  nay_sst_parquet_info info = {.size = sizeof info};
   p->file = parquetfile_open(path);
   p->column = parquetfile_column(p->file, path, o->in);
-  nay_parquet_stats(p->file, &info);
+  nay_sst_parquet_stats(p->file, &info);
   bool one = o->row_group != UINT64_MAX;
   if (one && o->row_group >= info.nrow_groups) {
     die(EXIT_TROUBLE, "%s has %s: no number %llu, they count from 0", path,
@@ -236,8 +277,8 @@ static void check_open_parquet(check *c, check_options *o, size_t f) {
   for (uint64_t g = 0; g < p->ngroups; g++) {
     nay_diag diag = {.what = NULL};
     char why[DIAG_TEXT];
-    nay_status status = nay_parquet_filter_read(p->file, one ? o->row_group : g, p->column, NULL,
-                                                &diag, &p->filters[g]);
+    nay_status status = nay_sst_parquet_filter_read(p->file, one ? o->row_group : g, p->column,
+                                                    NULL, &diag, &p->filters[g]);
     if (status != NAY_OK) p->filters[g] = NULL;
     nlacking += status == NAY_ENOENT || status == NAY_ENOTSUP;
     if (status != NAY_OK && status != NAY_ENOENT && status != NAY_ENOTSUP) {
@@ -272,7 +313,9 @@ static void check_open(check *c, check_options *o) {
       c->tables[f] = tablefile_open(c->names[f], c->o->filter.table_format);
     if (!c->tables[f].is_table)
       c->filters[f] = filterfile_open(&c->o->common, &c->o->filter, c->names[f]);
-    c->shares_hash[f] = filters_hash_alike(c->filters[0], c->filters[f]);
+    /* a range filter is asked with keys: a hash has no place in their order */
+    bool by_keys = c->filters[f] != NULL && nay_filter_kind(c->filters[f]) == NAY_RANGE;
+    c->shares_hash[f] = !by_keys && filters_hash_alike(c->filters[0], c->filters[f]);
     described_by(&o->keys, c->names[f], check_states(c, f));
   }
 }
@@ -307,7 +350,30 @@ static void check_count(const check *c) {
   json_end();
 }
 
+/* --ranges: of a range filter, and with both ends in a record. */
+static void check_range_options(check *c, check_options *o) {
+  if (c->filters[0] == NULL || nay_filter_kind(c->filters[0]) != NAY_RANGE) {
+    die(EXIT_TROUBLE, "%s: --ranges is for range filters (nay build -t range --range-length COUNT)",
+        c->names[0]);
+  }
+  bool framed = o->keys.csv || o->keys.tsv || o->keys.jsonl || o->keys.separator != NULL;
+  if (!framed) o->keys.separator = "\t";
+  o->keys.values = true;
+  const char *states = nay_filter_key(c->filters[0]);
+  c->how = (nay_key_description){.size = sizeof c->how};
+  nay_diag diag = {.what = NULL};
+  nay_status status = nay_key_description_parse(states, &diag, &c->how);
+  if (status != NAY_OK) die(EXIT_TROUBLE, "%s: %s: %s", c->names[0], states, diag.what);
+}
+
 static void check_options_agree(const check_options *o, bool many) {
+  if (o->ranges && many)
+    die(EXIT_TROUBLE,
+        "--ranges takes one filter: it excludes --any, --all and "
+        "--which");
+  if (o->ranges && o->keys.args.n > 0) {
+    die(EXIT_TROUBLE, "--ranges reads both ends from a file: it excludes -e");
+  }
   if (o->any + o->all + o->which > 1)
     die(EXIT_TROUBLE, "--any, --all and --which are mutually exclusive");
   if (o->which && (o->invert || o->annotate || o->select.count)) {
@@ -366,6 +432,7 @@ static int check_run(options *common) {
   size_t npaths;
   const char *const *paths = check_key_files(o, c.nfilters, &npaths);
   check_open(&c, o);
+  if (o->ranges) check_range_options(&c, o);
   int reading = check_keys(&c, paths, npaths);
   int status = exit_worse(check_promises(&c), reading);
   for (size_t f = 0; f < c.nfilters; f++) {
@@ -374,7 +441,7 @@ static int check_run(options *common) {
     if (c.parquets == NULL) continue;
     for (uint64_t g = 0; g < c.parquets[f].ngroups; g++) nay_filter_free(c.parquets[f].filters[g]);
     free(c.parquets[f].filters);
-    nay_parquet_free(c.parquets[f].file);
+    nay_sst_parquet_free(c.parquets[f].file);
   }
   free(c.parquets);
   return status;
@@ -397,6 +464,9 @@ static const option_row check_rows[] = {
      .help = "FILTER is a Parquet file: probe the filters of this column"},
     {"row-group", 0, "N", NUMBER_AT(check_options, row_group),
      .help = "with --in, those of one row group, counted from 0", .preset = UINT64_MAX},
+    {"ranges", 0, NULL, FLAG_AT(check_options, ranges),
+     .help = "records are the two ends of a range, separated by a tab: select those in which a "
+             "range filter may have a key"},
     {0},
 };
 static const option_use check_uses[] = {

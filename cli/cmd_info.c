@@ -84,6 +84,17 @@ static void info_line(const char *name, const char *text) {
   out_text("  %s%-10s%s %s\n", paint(PAINT_DIM), name, paint(PAINT_PLAIN), text);
 }
 
+/* Which ranges a range filter answers, and how. */
+static void info_ranges(const nay_filter *f) {
+  nay_stats s = {.size = sizeof s};
+  char text[200];
+  if (nay_filter_stats(f, &s) != NAY_OK || s.range_length == 0) return;
+  snprintf(text, sizeof text, "%s",
+           s.range_exact != 0 ? "exact: no false positive, for ranges of any length"
+                              : COUNTED(s.range_length, "number"));
+  info_line("ranges", text);
+}
+
 static void info_bar(const nay_stats *s) {
   char bar[200] = "", text[256];
   bool blocks = out_is_terminal() && out_is_utf8();
@@ -197,6 +208,7 @@ static void info_text(const char *path, const filter_file *file, const promise *
                           : "");
   info_line("hash", text);
   const char *key = filter_states(file->filter);
+  info_ranges(file->filter);
   if (key != NULL && !nay_key_description_same(key, "text")) info_line("key type", key);
   size_t len;
   const uint8_t *meta = nay_filter_meta(file->filter, &len);

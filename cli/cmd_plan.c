@@ -294,7 +294,7 @@ static const option_row plan_rows[] = {
     {0},
 };
 static const option_use plan_uses[] = {
-    TAKES(plan_options, size, SIZE_FAMILY | SIZE_KEYS | SIZE_SHAPE | SIZE_MAX_KEYS),
+    TAKES(plan_options, size, SIZE_FAMILY | SIZE_KEYS | SIZE_SHAPE | SIZE_MAX_KEYS | SIZE_RANGE),
     REPORTS(REPORT_JSON),
     {0},
 };

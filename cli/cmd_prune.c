@@ -21,7 +21,7 @@ typedef struct prune_count {
 
 /* Whether a row group may hold one of the values. Faults of a filter are told once and count as
  * maybe. */
-static bool prune_group(const prune_options *o, nay_parquet *p, uint64_t group, uint64_t column,
+static bool prune_group(const prune_options *o, nay_sst_parquet *p, uint64_t group, uint64_t column,
                         const char *path, int *status) {
   bool any = false;
   for (size_t i = 0; i < o->keys.args.n && !any; i++) {
@@ -29,10 +29,11 @@ static bool prune_group(const prune_options *o, nay_parquet *p, uint64_t group, 
     nay_diag diag = {.what = NULL};
     char why[DIAG_TEXT];
     bool maybe = true;
-    nay_status got = nay_parquet_may_contain(p, group, column, text, strlen(text), &diag, &maybe);
+    nay_status got =
+        nay_sst_parquet_may_contain(p, group, column, text, strlen(text), &diag, &maybe);
     if (got == NAY_EINVAL || got == NAY_ENOTSUP) {
-      nay_parquet_column c = {.size = sizeof c};
-      nay_parquet_column_at(p, column, &c);
+      nay_sst_parquet_column c = {.size = sizeof c};
+      nay_sst_parquet_column_at(p, column, &c);
       die(EXIT_TROUBLE, "%s: '%s' is no value of %s, which is %s: %s", path, text, o->in, c.type,
           diag_text(got, &diag, why));
     }
@@ -62,7 +63,7 @@ static bool prune_file(const prune_options *o, const char *path, prune_count *al
   char why[DIAG_TEXT];
   nay_status opened;
   nay_diag diag = {.what = NULL};
-  nay_parquet *p = parquetfile_try(path, &opened, why);
+  nay_sst_parquet *p = parquetfile_try(path, &opened, why);
   bool prints = !o->common.quiet && !o->select.count;
   if (p == NULL) {
     message_error("%s: %s", path, why);
@@ -70,24 +71,24 @@ static bool prune_file(const prune_options *o, const char *path, prune_count *al
     return false;
   }
   prune_count c = {.ngroups = 0};
-  nay_parquet_info info = {.size = sizeof info};
+  nay_sst_parquet_info info = {.size = sizeof info};
   uint64_t column = 0;
-  bool known = nay_parquet_find(p, o->in, &diag, &column) == NAY_OK;
-  nay_parquet_stats(p, &info);
+  bool known = nay_sst_parquet_find(p, o->in, &diag, &column) == NAY_OK;
+  nay_sst_parquet_stats(p, &info);
   c.ngroups = info.nrow_groups;
   if (!known) {
     message_error("%s: %s: %s", path, o->in, diag.what);
     *status = exit_worse(*status, EXIT_TROUBLE);
   }
   for (uint64_t g = 0; g < info.nrow_groups; g++) {
-    nay_parquet_filter at = {.size = sizeof at};
-    c.nfilters += known && nay_parquet_filter_at(p, g, column, &at) == NAY_OK;
+    nay_sst_parquet_filter at = {.size = sizeof at};
+    c.nfilters += known && nay_sst_parquet_filter_at(p, g, column, &at) == NAY_OK;
     bool maybe = !known || prune_group(o, p, g, column, path, status);
     c.nmaybe += maybe;
     if (o->groups && prints && maybe != o->invert) prune_print_group(o, path, g);
   }
-  nay_parquet_stats(p, &info);
-  nay_parquet_free(p);
+  nay_sst_parquet_stats(p, &info);
+  nay_sst_parquet_free(p);
   bool selected = (c.nmaybe != 0) != o->invert;
   if (selected && prints && !o->groups) {
     if (o->common.json) {

@@ -7,11 +7,11 @@
 #include "output.h"
 
 /* A type and two transformations, as often as it is asked for. */
-static char described_texts[NAY_KEY_B64 + 2][4][NAY_KEY_DESCRIPTION_MAX + 1];
+static char described_texts[NAY_KEY_ORDERED_TIMESTAMP + 2][4][NAY_KEY_DESCRIPTION_MAX + 1];
 
 const char *described_key(const keys_options *keys) {
   bool binary = keys->type == KEY_U64LE;
-  unsigned type = binary ? NAY_KEY_B64 + 1u : keys->type;
+  unsigned type = binary ? NAY_KEY_ORDERED_TIMESTAMP + 1u : keys->type;
   char *text = described_texts[type][2 * keys->trim + keys->ignore_case];
   snprintf(text, sizeof described_texts[0][0], "%s%s%s",
            binary ? "int" : nay_key_type_name((nay_key_type)type), keys->trim ? ",trim" : "",

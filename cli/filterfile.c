@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <nay_explain.h>
-#include <nay_parquet.h>
+#include <nay_sst_parquet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,7 +68,7 @@ static void filter_unrecognised(filter_file *file, const char *path, const file_
     tablefile_close(&table);
     return;
   }
-  if (nay_parquet_recognise(b->at, b->len)) {
+  if (nay_sst_parquet_recognise(b->at, b->len)) {
     snprintf(file->why, sizeof file->why,
              "a Parquet file, not a filter: nay prune and nay check --in probe its filters, nay "
              "extract extracts them");

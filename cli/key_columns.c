@@ -67,6 +67,24 @@ static bool range_find(const key_reader *r, const uint8_t *line, size_t len,
   return true;
 }
 
+static bool is_blank(uint8_t byte) { return byte == ' ' || byte == '\t'; }
+
+/* The same between runs of blanks. */
+static bool blanks_find(const uint8_t *line, size_t len, const field_range *range,
+                        const uint8_t **from, size_t *n) {
+  const uint8_t *p = line, *end = line + len;
+  bool started = false;
+  for (size_t i = 0;; i++) {
+    while (p < end && is_blank(*p)) p++;
+    if (p == end) return started && range->last == SIZE_MAX;
+    if (i == range->first) *from = p;
+    started |= i == range->first;
+    while (p < end && !is_blank(*p)) p++;
+    if (started) *n = (size_t)(p - *from);
+    if (i == range->last) return true;
+  }
+}
+
 #define KEY_VALUE_MISSING "no value: a row is a key, a tab and a value"
 
 static bool fields_value(const key_reader *r, const uint8_t *line, size_t len, key_record *record) {
@@ -81,7 +99,9 @@ key_result frame_fields(const key_reader *r, uint8_t *scratch, key_record *recor
   if (len == 0 && r->skip_empty) return KEY_OK; /* reader_decode skips it */
   fail->what = "the line has too few fields";
   for (size_t i = 0; i < r->nranges; i++) {
-    if (!range_find(r, line, len, &r->ranges[i], &from, &n)) return KEY_BAD;
+    bool found = r->blanks ? blanks_find(line, len, &r->ranges[i], &from, &n)
+                           : range_find(r, line, len, &r->ranges[i], &from, &n);
+    if (!found) return KEY_BAD;
     if (r->nranges == 1) break;
     if (i > 0) memcpy(scratch + used, r->separator, r->separator_len);
     if (i > 0) used += r->separator_len;

@@ -117,11 +117,25 @@ static bool print_is_right(nay_key_type type, const uint8_t *key, size_t len, co
   return right;
 }
 
+/* An ordered key as one of the type that it orders. */
+static nay_key_type print_unordered(nay_key_type type, const uint8_t *key, uint8_t plain[8]) {
+  static const nay_key_type types[] = {NAY_KEY_INT, NAY_KEY_FLOAT, NAY_KEY_DATE, NAY_KEY_TIMESTAMP};
+  uint64_t word = 0, sign = (uint64_t)1 << 63;
+  for (unsigned i = 0; i < 8; i++) word = word << 8 | key[i];
+  word = type == NAY_KEY_ORDERED_FLOAT && (word & sign) == 0 ? ~word : word ^ sign;
+  for (unsigned i = 0; i < 8; i++) plain[i] = (uint8_t)(word >> 8 * i);
+  return types[type - NAY_KEY_ORDERED_INT];
+}
+
 bool key_print(unsigned type, const uint8_t *key, size_t len, char *text, size_t *text_len) {
+  bool ordered = type >= NAY_KEY_ORDERED_INT && type <= NAY_KEY_ORDERED_TIMESTAMP;
   bool eight = type == NAY_KEY_INT || type == NAY_KEY_FLOAT || type == NAY_KEY_BOOL ||
-               type == NAY_KEY_DATE || type == NAY_KEY_TIMESTAMP;
+               type == NAY_KEY_DATE || type == NAY_KEY_TIMESTAMP || ordered;
   if ((eight && len != 8) || (type == NAY_KEY_UUID && len != 16)) return false;
-  if (eight) {
+  uint8_t plain[8];
+  if (ordered) {
+    *text_len = print_eight(print_unordered((nay_key_type)type, key, plain), plain, text);
+  } else if (eight) {
     *text_len = print_eight((nay_key_type)type, key, text);
   } else if (type == NAY_KEY_HEX || type == NAY_KEY_UUID) {
     *text_len = print_hex(key, len, type == NAY_KEY_UUID, text);

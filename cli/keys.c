@@ -81,6 +81,20 @@ static void reader_separator(key_reader *r, const keys_options *s) {
   if (r->values) reader_value_field(r, s);
 }
 
+/* As awk without -F. */
+static void reader_blanks(key_reader *r, const keys_options *s) {
+  if (s->column[strspn(s->column, "0123456789,-")] != '\0') {
+    die(EXIT_TROUBLE,
+        "-k: '%s' is a name, which --csv, --tsv and --jsonl have: fields of lines are counted from "
+        "1",
+        s->column);
+  }
+  r->blanks = true;
+  r->separator = " ";
+  r->separator_len = 1;
+  key_ranges(r, s->column);
+}
+
 static void reader_column(key_reader *r, const char *option, const char *text, key_column *column) {
   if (text == NULL || reader_number(option, text, &column->at)) return;
   column->name = text;
@@ -140,10 +154,14 @@ key_reader key_reader_new(const keys_options *s) {
     reader_json(&r, s);
     return r;
   }
-  if (!columns && s->separator == NULL &&
-      (s->column != NULL || s->header || s->delimiter != NULL)) {
-    die(EXIT_TROUBLE, "-k, --header and --delimiter need --csv or --tsv, -k and --header also -F");
+  if (!columns && s->delimiter != NULL && s->separator == NULL) {
+    die(EXIT_TROUBLE, "--delimiter needs --csv; -F separates the fields of lines");
   }
+  bool fields = r.framing == FRAME_LINES && s->column != NULL;
+  if (!columns && s->separator == NULL && !fields && (s->column != NULL || s->header)) {
+    die(EXIT_TROUBLE, "-k and --header are for lines and rows of text");
+  }
+  if (fields && s->separator == NULL) reader_blanks(&r, s);
   if (s->separator != NULL) {
     reader_separator(&r, s);
   } else if (s->delimiter != NULL) {

@@ -6,6 +6,7 @@
  *
  *   lines (-0)         text \n                     fixed (u64le)      8 bytes, each record a key
  *   lines, -F          field SEP field SEP ... \n  csv, tsv           a column of each row
+ *   lines, -k          fields between runs of blanks
  *   length-prefixed    | length u32le | key |
  *   JSON lines         fields of each, see json_read.h; one with [] may give several keys
  *
@@ -57,6 +58,8 @@ typedef struct key_reader {
   key_column value_column; /* of a field: its number */
   const char *separator;   /* of the fields of a line, or NULL: the line is the text */
   size_t separator_len;
+  bool blanks; /* runs of blanks separate the fields, as in awk; those at the ends count for nothing
+                */
   field_range ranges[KEY_RANGES]; /* joined by the separator, in this order */
   size_t nranges;
   uint64_t nrecords; /* of this file, seen so far */

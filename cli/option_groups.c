@@ -9,6 +9,7 @@
 #include "options.h"
 
 static const char *const option_on_bad[] = {"fail", "report", "skip", "pass", "line", NULL};
+static const char *const option_range_keys[] = {"default", "be8", "be4", "decimal", NULL};
 static const char *const option_when[] = {"auto", "always", "never", NULL};
 
 /* ---- the filter to make ---- */
@@ -36,6 +37,15 @@ static const option_row size_rows[] = {
     {"max-keys", 0, "COUNT", COUNT_AT(size_options, max_keys),
      .help = "cuckoo: the filter may grow from -n keys to COUNT (default: it stays at -n)",
      .part = SIZE_MAX_KEYS},
+    {"range-length", 0, "COUNT", COUNT_AT(size_options, range_length),
+     .help = "range: how many numbers the longest range has for which -p is planned",
+     .part = SIZE_RANGE},
+    {"range-keys", 0, "FORM", CHOICE_AT(size_options, range_keys),
+     .help = "range: how keys of bytes end in a number: decimal digits (default for text), or 8 or "
+             "4 bytes, big-endian:",
+     .choices = option_range_keys, .part = SIZE_RANGE},
+    {"range-delimiter", 0, "C", TEXT_AT(size_options, range_delimiter),
+     .help = "range: the character in which the part before the number ends", .part = SIZE_RANGE},
     {"seed", 0, "N|random", TEXT_AT(size_options, seed), .help = "seed of the hash (default 0)",
      .part = SIZE_SEED},
     {0},
@@ -66,12 +76,18 @@ nay_params size_params(const size_options *size, const nay_format *format, doubl
                   .nbits = size->nbits,
                   .k = size->probes > UINT32_MAX ? UINT32_MAX : (uint32_t)size->probes,
                   .fold = size->fold,
+                  .range_length = size->range_length,
                   .seed = size_seed(size->seed)};
   int sizes =
       (size->fpr != 0) + (size->bits_per_key != 0) + (size->nbytes != 0) + (size->nbits != 0);
   if (sizes > 1)
     die(EXIT_TROUBLE, "-p, -b, -M and --nbits are mutually exclusive: give one of them");
   if (sizes == 0) p.fpr = default_fpr;
+  if (size->range_keys != 0) p.range_keys = size->range_keys - 1;
+  if (size->range_delimiter != NULL) {
+    if (strlen(size->range_delimiter) != 1) die(EXIT_TROUBLE, "--range-delimiter: one character");
+    p.range_delimiter = (uint8_t)size->range_delimiter[0];
+  }
   bool own = format == NULL && p.kind == NAY_AUTO;
   if (size->nbits != 0 && own) p.kind = NAY_BLOOM; /* m, n and k are its numbers */
   return p;
@@ -133,8 +149,10 @@ static const option_row keys_rows[] = {
      .help = "keys are fields of each line, separated by TEXT (\\t: a tab), without quoting",
      .part = KEYS_FRAMING},
     {"column", 'k', "NAME|LIST", TEXT_AT(keys_options, column),
-     .help = "the column (default 1): a name in the header, or a number from 1; with -F fields "
-             "such as 2, 2,5 or 3-4, joined by TEXT in this order; with --jsonl a field",
+     .help =
+         "the column (default 1): a name in the header, or a number from 1; of lines a "
+         "list of fields such as 2, 2,5 or 3-4, joined in this order: those between -F's TEXT, or "
+         "without -F between runs of blanks, as in awk; with --jsonl a field",
      .part = KEYS_FRAMING},
     {"header", 0, NULL, FLAG_AT(keys_options, header),
      .help = "the first record is a header, also when -k is a number", .part = KEYS_FRAMING},

@@ -13,13 +13,17 @@ typedef struct size_options {
   uint64_t nkeys, max_keys, nbytes, nbits, probes, fold;
   double fpr, bits_per_key;
   const char *seed;
+  uint64_t range_length;
+  unsigned range_keys; /* RANGE_KEYS_DEFAULT, or 1 + nay_range_keys */
+  const char *range_delimiter;
 } size_options;
 enum {
   SIZE_FAMILY = 1,   /* -t -p -b */
   SIZE_KEYS = 2,     /* -n -M */
   SIZE_SHAPE = 4,    /* --nbits --probes --fold */
   SIZE_MAX_KEYS = 8, /* --max-keys */
-  SIZE_SEED = 16     /* --seed */
+  SIZE_SEED = 16,    /* --seed */
+  SIZE_RANGE = 32    /* --range-length --range-keys --range-delimiter */
 };
 extern const option_group size_group;
 

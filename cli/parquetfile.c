@@ -21,29 +21,29 @@ bool parquetfile_is(const char *path) {
   if (fd < 0) return false;
   ssize_t n = read(fd, head, sizeof head);
   close(fd);
-  return n == sizeof head && nay_parquet_recognise(head, sizeof head);
+  return n == sizeof head && nay_sst_parquet_recognise(head, sizeof head);
 }
 
-nay_parquet *parquetfile_try(const char *path, nay_status *status, char why[DIAG_TEXT]) {
-  nay_parquet *p = NULL;
+nay_sst_parquet *parquetfile_try(const char *path, nay_status *status, char why[DIAG_TEXT]) {
+  nay_sst_parquet *p = NULL;
   nay_diag diag = {.what = NULL};
-  *status = nay_parquet_open(path, NULL, &diag, &p);
+  *status = nay_sst_parquet_open(path, NULL, &diag, &p);
   if (*status != NAY_OK) diag_text(*status, &diag, why);
   return p;
 }
 
-nay_parquet *parquetfile_open(const char *path) {
+nay_sst_parquet *parquetfile_open(const char *path) {
   char why[DIAG_TEXT];
   nay_status status;
-  nay_parquet *p = parquetfile_try(path, &status, why);
+  nay_sst_parquet *p = parquetfile_try(path, &status, why);
   if (p == NULL) die(exit_of(status), "%s: %s", path, why);
   return p;
 }
 
-uint64_t parquetfile_column(const nay_parquet *p, const char *path, const char *name) {
+uint64_t parquetfile_column(const nay_sst_parquet *p, const char *path, const char *name) {
   nay_diag diag = {.what = NULL};
   uint64_t column;
-  nay_status status = nay_parquet_find(p, name, &diag, &column);
+  nay_status status = nay_sst_parquet_find(p, name, &diag, &column);
   if (status != NAY_OK) die(EXIT_TROUBLE, "%s: %s: %s", path, name, diag.what);
   return column;
 }
@@ -56,15 +56,15 @@ typedef struct column_filters {
   double nkeys, fpr; /* fpr: the mean over the filters */
 } column_filters;
 
-static column_filters column_read(nay_parquet *p, uint64_t ngroups, uint64_t column) {
+static column_filters column_read(nay_sst_parquet *p, uint64_t ngroups, uint64_t column) {
   column_filters c = {.nfilters = 0};
   double rates = 0;
   for (uint64_t g = 0; g < ngroups; g++) {
-    nay_parquet_filter at = {.size = sizeof at};
+    nay_sst_parquet_filter at = {.size = sizeof at};
     nay_filter *f;
-    if (nay_parquet_filter_at(p, g, column, &at) != NAY_OK) continue;
+    if (nay_sst_parquet_filter_at(p, g, column, &at) != NAY_OK) continue;
     nay_stats s = {.size = sizeof s};
-    if (nay_parquet_filter_read(p, g, column, NULL, NULL, &f) != NAY_OK) {
+    if (nay_sst_parquet_filter_read(p, g, column, NULL, NULL, &f) != NAY_OK) {
       c.nfaults++;
       continue;
     }
@@ -79,10 +79,10 @@ static column_filters column_read(nay_parquet *p, uint64_t ngroups, uint64_t col
   return c;
 }
 
-static void info_column(nay_parquet *p, const nay_parquet_info *info, uint64_t i, bool as_json,
-                        uint64_t *nfaults) {
-  nay_parquet_column column = {.size = sizeof column};
-  nay_parquet_column_at(p, i, &column);
+static void info_column(nay_sst_parquet *p, const nay_sst_parquet_info *info, uint64_t i,
+                        bool as_json, uint64_t *nfaults) {
+  nay_sst_parquet_column column = {.size = sizeof column};
+  nay_sst_parquet_column_at(p, i, &column);
   column_filters c = {.nfilters = 0};
   if (column.nfilters != 0) c = column_read(p, info->nrow_groups, i);
   *nfaults += c.nfaults;
@@ -113,7 +113,7 @@ int parquetfile_info(const char *path, bool as_json) {
   char why[DIAG_TEXT], size[NUMBER_TEXT];
   nay_status status;
   uint64_t nfaults = 0;
-  nay_parquet *p = parquetfile_try(path, &status, why);
+  nay_sst_parquet *p = parquetfile_try(path, &status, why);
   if (p == NULL) {
     if (as_json) {
       json_begin("nay.info/1");
@@ -126,8 +126,8 @@ int parquetfile_info(const char *path, bool as_json) {
     message_error("%s: %s", path, why);
     return exit_of(status);
   }
-  nay_parquet_info info = {.size = sizeof info};
-  nay_parquet_stats(p, &info);
+  nay_sst_parquet_info info = {.size = sizeof info};
+  nay_sst_parquet_stats(p, &info);
   if (as_json) {
     json_begin("nay.info/1");
     json_text("file", path);
@@ -160,7 +160,7 @@ int parquetfile_info(const char *path, bool as_json) {
     message_error("warning: %s: %s encrypted: their filters are not read", path,
                   COUNTED(info.nencrypted, "chunk"));
   }
-  nay_parquet_free(p);
+  nay_sst_parquet_free(p);
   if (nfaults != 0) message_error("%s: %s cannot be read", path, COUNTED(nfaults, "filter"));
   return nfaults != 0 ? EXIT_DAMAGED : EXIT_FOUND;
 }
@@ -181,8 +181,8 @@ static void extract_path(char *path, size_t cap, const char *directory, uint64_t
   if (len < 0 || (size_t)len >= cap) die(EXIT_TROUBLE, "%s: the path is too long", directory);
 }
 
-static void extract_line(const options *o, uint64_t group, const nay_parquet_column *column,
-                         const nay_parquet_filter *at) {
+static void extract_line(const options *o, uint64_t group, const nay_sst_parquet_column *column,
+                         const nay_sst_parquet_filter *at) {
   char name[200];
   if (o->json) {
     json_open(NULL, '{');
@@ -205,9 +205,9 @@ static bool extract_is_directory(const char *path) {
 }
 
 int parquetfile_extract(const options *o, const char *path, const output_options *to) {
-  nay_parquet *p = parquetfile_open(path);
-  nay_parquet_info info = {.size = sizeof info};
-  nay_parquet_stats(p, &info);
+  nay_sst_parquet *p = parquetfile_open(path);
+  nay_sst_parquet_info info = {.size = sizeof info};
+  nay_sst_parquet_stats(p, &info);
   bool directory = to != NULL && extract_is_directory(to->path);
   uint64_t written = 0, nfaults = 0;
   if (to != NULL && !directory && info.nfilters != 1) {
@@ -219,10 +219,10 @@ int parquetfile_extract(const options *o, const char *path, const output_options
   }
   for (uint64_t i = 0; i < info.nrow_groups * info.ncolumns; i++) {
     uint64_t group = i / info.ncolumns;
-    nay_parquet_column column = {.size = sizeof column};
-    nay_parquet_filter at = {.size = sizeof at};
-    nay_parquet_column_at(p, i % info.ncolumns, &column);
-    if (nay_parquet_filter_at(p, group, i % info.ncolumns, &at) != NAY_OK) continue;
+    nay_sst_parquet_column column = {.size = sizeof column};
+    nay_sst_parquet_filter at = {.size = sizeof at};
+    nay_sst_parquet_column_at(p, i % info.ncolumns, &column);
+    if (nay_sst_parquet_filter_at(p, group, i % info.ncolumns, &at) != NAY_OK) continue;
     if (to == NULL) {
       extract_line(o, group, &column, &at);
       continue;
@@ -230,7 +230,7 @@ int parquetfile_extract(const options *o, const char *path, const output_options
     char file[4096], why[DIAG_TEXT];
     nay_filter *f;
     nay_diag diag = {.what = NULL};
-    nay_status status = nay_parquet_filter_read(p, group, i % info.ncolumns, NULL, &diag, &f);
+    nay_status status = nay_sst_parquet_filter_read(p, group, i % info.ncolumns, NULL, &diag, &f);
     if (status != NAY_OK) {
       message_error("%s: row group %llu, %s: %s", path, (unsigned long long)group, column.name,
                     diag_text(status, &diag, why));
@@ -255,6 +255,6 @@ int parquetfile_extract(const options *o, const char *path, const output_options
   }
   out_flush();
   if (info.nfilters == 0) message("%s has no filter", path);
-  nay_parquet_free(p);
+  nay_sst_parquet_free(p);
   return nfaults != 0 ? EXIT_DAMAGED : info.nfilters != 0 ? EXIT_FOUND : EXIT_NONE;
 }

@@ -2,7 +2,7 @@
 #ifndef NAY_PARQUETFILE_H
 #define NAY_PARQUETFILE_H
 
-#include <nay_parquet.h>
+#include <nay_sst_parquet.h>
 
 #include "options.h"
 
@@ -10,13 +10,13 @@
 bool parquetfile_is(const char *path);
 
 /* parquetfile_try: NULL, its status and why, when it cannot be opened. */
-nay_parquet *parquetfile_try(const char *path, nay_status *status, char why[DIAG_TEXT]);
+nay_sst_parquet *parquetfile_try(const char *path, nay_status *status, char why[DIAG_TEXT]);
 
 /* parquetfile_open: the same, but exits with the status of the error. */
-nay_parquet *parquetfile_open(const char *path);
+nay_sst_parquet *parquetfile_open(const char *path);
 
 /* parquetfile_column: the column of a name; exits when there is none, or several. */
-uint64_t parquetfile_column(const nay_parquet *p, const char *path, const char *name);
+uint64_t parquetfile_column(const nay_sst_parquet *p, const char *path, const char *name);
 
 /* parquetfile_info: what nay info tells; returns the exit status. */
 int parquetfile_info(const char *path, bool as_json);

@@ -24,7 +24,8 @@ extern "C" {
 
 /*
  * nay_key_type: what a text stands for, and how its value becomes key bytes. All integers are
- * little-endian. The type is not part of the key: values that are compared must have one type.
+ * little-endian, but in ordered keys. The type is not part of the key: values that are compared
+ * must have one type.
  */
 typedef enum nay_key_type {
   NAY_KEY_TEXT = 0,      /* the bytes as they are: UTF-8, not normalised, not validated */
@@ -36,10 +37,16 @@ typedef enum nay_key_type {
   NAY_KEY_UUID = 6,      /* 16 bytes in the order in which they are printed */
   NAY_KEY_NUMERIC = 7,   /* exact decimal: its shortest text without an exponent */
   NAY_KEY_HEX = 8,       /* the bytes that the hexadecimal digits encode */
-  NAY_KEY_B64 = 9        /* the bytes that the base64 text encodes */
+  NAY_KEY_B64 = 9,       /* the bytes that the base64 text encodes */
+  /* for range filters: 8 bytes, big-endian, in the order of the values; int: -2^63 to 2^63 - 1 */
+  NAY_KEY_ORDERED_INT = 10,
+  NAY_KEY_ORDERED_FLOAT = 11,
+  NAY_KEY_ORDERED_DATE = 12,
+  NAY_KEY_ORDERED_TIMESTAMP = 13
 } nay_key_type;
 
-/* nay_key_type_name: "text", "int", ..., "b64"; NULL for a number that no type has. */
+/* nay_key_type_name: "text", "int", ..., "ordered-timestamp"; NULL for a number that no type has.
+ */
 NAY_API const char *nay_key_type_name(nay_key_type type);
 
 /* nay_key_type_parse: the inverse; "bytes" is another name of text. NAY_EINVAL when the name is not

@@ -3,12 +3,12 @@
 #define NAY_SST_STRUCT_SIZES_H
 
 #include "base/abi.h"
-#include "nay_parquet.h"
 #include "nay_sst.h"
 #include "nay_sst_cache.h"
 #include "nay_sst_compact.h"
 #include "nay_sst_iter.h"
 #include "nay_sst_lookup.h"
+#include "nay_sst_parquet.h"
 
 #define NAY_ABI_SST_VERSION NAY_ABI(nay_sst_entry, term)
 #define NAY_ABI_SST_WRITE NAY_ABI(nay_sst_write_options, quotient)
@@ -34,9 +34,9 @@
 #define NAY_ABI_MERGE NAY_ABI(nay_sst_scan_options, merge_ctx)
 #define NAY_ABI_MERGE_SOURCE NAY_ABI(nay_sst_source, stable)
 #define NAY_ABI_COMPARATOR NAY_ABI(nay_sst_comparator, ctx)
-#define NAY_ABI_PARQUET_INFO NAY_ABI(nay_parquet_info, created_by)
-#define NAY_ABI_PARQUET_COLUMN NAY_ABI(nay_parquet_column, nfilters)
-#define NAY_ABI_PARQUET_FILTER NAY_ABI(nay_parquet_filter, encrypted)
+#define NAY_ABI_PARQUET_INFO NAY_ABI(nay_sst_parquet_info, created_by)
+#define NAY_ABI_PARQUET_COLUMN NAY_ABI(nay_sst_parquet_column, nfilters)
+#define NAY_ABI_PARQUET_FILTER NAY_ABI(nay_sst_parquet_filter, encrypted)
 #define NAY_ABI_POLICY NAY_ABI(nay_policy, comparator)
 
 #endif /* NAY_SST_STRUCT_SIZES_H */

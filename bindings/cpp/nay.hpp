@@ -169,6 +169,18 @@ inline result<void> done(nay_status status, const nay_diag &diag) {
 }
 }  // namespace detail
 
+namespace detail {
+/* A text for C, which would take what is before a zero byte. */
+/* Text of C; empty for NULL, as of a filter that was moved from. */
+inline std::string_view view_of(const char *text) {
+  return text != nullptr ? std::string_view(text) : std::string_view();
+}
+inline bool is_c_string(const std::string &text) { return text.find('\0') == std::string::npos; }
+inline failure zero_byte(const std::string &text) {
+  return {NAY_EINVAL, "a zero byte", text.find('\0'), 0};
+}
+}  // namespace detail
+
 /* ---- keys ------------------------------------------------------------------------------------ */
 
 /* key: bytes that somebody else owns. A C string ends at its 0, a string_view where it ends. */
@@ -225,7 +237,11 @@ enum class key_type {
   uuid = NAY_KEY_UUID,
   numeric = NAY_KEY_NUMERIC,
   hex = NAY_KEY_HEX,
-  b64 = NAY_KEY_B64
+  b64 = NAY_KEY_B64,
+  ordered_int = NAY_KEY_ORDERED_INT,
+  ordered_float = NAY_KEY_ORDERED_FLOAT,
+  ordered_date = NAY_KEY_ORDERED_DATE,
+  ordered_timestamp = NAY_KEY_ORDERED_TIMESTAMP
 };
 
 /* try_parse_key: the key of a text of this type, "2024-02-29" or "-7". */
@@ -256,6 +272,7 @@ enum class kind {
   xor_ = NAY_XOR,
   fuse = NAY_FUSE,
   ribbon = NAY_RIBBON,
+  range = NAY_RANGE, /* nay_range.h asks ranges, of c() */
   map = NAY_MAP,
   automatic_static = NAY_AUTO_STATIC
 };
@@ -486,6 +503,7 @@ class reader {
   }
   /* save: replaces the file atomically. */
   result<void> try_save(const std::string &path) const {
+    if (!detail::is_c_string(path)) return detail::zero_byte(path);
     nay_diag diag = {};
     return detail::done(nay_filter_save(filter_, path.c_str(), &diag), diag);
   }
@@ -494,8 +512,13 @@ class reader {
   /* health: a failure once a lazily mapped filter has met damage. */
   result<void> health() const { return detail::done(nay_filter_health(filter_)); }
   size_t nbytes() const noexcept { return nay_filter_nbytes(filter_); }
-  std::string_view key_description() const noexcept { return nay_filter_key(filter_); }
-  std::string_view format() const noexcept { return nay_format_name(nay_filter_format(filter_)); }
+  std::string_view key_description() const noexcept {
+    return detail::view_of(nay_filter_key(filter_));
+  }
+  std::string_view format() const noexcept {
+    const nay_format *format = nay_filter_format(filter_);
+    return detail::view_of(format != nullptr ? nay_format_name(format) : nullptr);
+  }
   std::string_view meta() const noexcept {
     size_t n = 0;
     auto *at = static_cast<const char *>(nay_filter_meta(filter_, &n));
@@ -573,6 +596,7 @@ class filter : public reader {
   }
   /* In another system's layout: "leveldb", "lab". NAY_EINVAL: there is no such layout. */
   static result<filter> try_make_as(const std::string &layout, const params &what) {
+    if (!detail::is_c_string(layout)) return detail::zero_byte(layout);
     nay_params p = what.c();
     const nay_format *format = nay_format_find(layout.c_str());
     if (format == nullptr) return unknown_layout();
@@ -590,6 +614,7 @@ class filter : public reader {
     });
   }
   static result<filter> try_decode_as(const std::string &layout, bytes from) {
+    if (!detail::is_c_string(layout)) return detail::zero_byte(layout);
     const nay_format *format = nay_format_find(layout.c_str());
     if (format == nullptr) return unknown_layout();
     return made([&](nay_diag *d, nay_filter **f) {
@@ -597,11 +622,13 @@ class filter : public reader {
     });
   }
   static result<filter> try_open(const std::string &path) {
+    if (!detail::is_c_string(path)) return detail::zero_byte(path);
     return made(
         [&](nay_diag *d, nay_filter **f) { return nay_filter_open(path.c_str(), nullptr, d, f); });
   }
   /* Probes a file in place, read-only; lazily: verified when it is first read. */
   static result<filter> try_mmap(const std::string &path, bool lazily = false) {
+    if (!detail::is_c_string(path)) return detail::zero_byte(path);
     return made([&](nay_diag *d, nay_filter **f) {
       return nay_filter_mmap(path.c_str(), lazily ? NAY_MMAP_LAZY : 0, nullptr, d, f);
     });
@@ -669,6 +696,7 @@ class filter : public reader {
     return detail::done(nay_filter_set_meta(c(), meta.data(), meta.size()));
   }
   result<void> try_describe_keys(const std::string &description) {
+    if (!detail::is_c_string(description)) return detail::zero_byte(description);
     return detail::done(nay_filter_set_key(c(), description.c_str()));
   }
 

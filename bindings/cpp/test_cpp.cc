@@ -32,7 +32,9 @@ static void test_ownership() {
   nay::filter b = std::move(a);
   ok(b.may_contain("foo") && !b.may_contain("bar"), "a moved filter answers");
   ok(a.may_contain("bar") && a.try_add("x").status() == NAY_EINVAL && a.try_stats().status() == NAY_EINVAL &&
-         !a.try_encode() && !a.try_merge(b) && !a.try_copy() && a.nbytes() == 0,
+         !a.try_encode() && !a.try_merge(b) && !a.try_copy() && a.nbytes() == 0 &&
+         a.meta().empty() && a.key_description().empty() && a.format().empty() && !a.try_as_key("1") &&
+         a.kind() == nay::kind::automatic && !a.health() && !a.try_hasher(),
      "a moved-from filter says maybe, and its other calls fail");
   a = b.try_copy().value();
   a.try_add("bar").value();
@@ -143,6 +145,11 @@ static void test_files(const std::string &path) {
     ok(v.may_contain("anything"), "a view of nothing says maybe");
     ok(v.try_open(bytes).ok() && v.may_contain("foo") && !v.may_contain("baz") && v.try_copy()->try_add("baz").ok(), "a view");
   }
+  const std::string zero("\0", 1);
+  ok(nay::filter::try_open(path + zero).status() == NAY_EINVAL && nay::filter::try_mmap(path + zero).status() == NAY_EINVAL &&
+         f.try_save(path + zero).status() == NAY_EINVAL && f.try_describe_keys("int" + zero).status() == NAY_EINVAL &&
+         nay::filter::try_decode_as("nay" + zero, bytes).status() == NAY_EINVAL &&
+         nay::filter::try_make_as("lab" + zero, some(nay::kind::bloom)).why().offset == 3, "names with a zero byte");
   bytes[100] ^= 1;
   nay::result<nay::filter> damaged = nay::filter::try_decode(bytes);
   ok(damaged.status() == NAY_ECORRUPT && *damaged.why().what != 0, "damage is a failure");

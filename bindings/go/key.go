@@ -36,7 +36,10 @@ func TimeKey(t time.Time) []byte { return IntKey(t.UnixMicro()) }
 // ParseKey is the key of a text as a value of a type: "int", "float", "bool", "date", "timestamp", "uuid", "numeric",
 // "hex", "b64" or "text".
 func ParseKey(keyType, text string) ([]byte, error) {
-	name := C.CString(keyType)
+	name, err := cString(keyType)
+	if err != nil {
+		return nil, err
+	}
 	defer C.free(unsafe.Pointer(name))
 	var kind C.nay_key_type
 	if status := C.nay_key_type_parse(name, &kind); status != 0 {
@@ -93,7 +96,10 @@ func (f *Filter) KeyDescription() string {
 
 // SetKeyDescription changes what the filter states, not its keys.
 func (f *Filter) SetKeyDescription(description string) error {
-	c := C.CString(description)
+	c, err := cString(description)
+	if err != nil {
+		return err
+	}
 	defer C.free(unsafe.Pointer(c))
 	status := C.nay_filter_set_key(f.changes(), c)
 	runtime.KeepAlive(f)

@@ -65,6 +65,7 @@ import "C"
 import (
 	"io"
 	"runtime"
+	"strings"
 	"sync"
 	"unsafe"
 )
@@ -84,6 +85,7 @@ const (
 	Xor        Kind = C.NAY_XOR
 	Fuse       Kind = C.NAY_FUSE
 	Ribbon     Kind = C.NAY_RIBBON
+	Range      Kind = C.NAY_RANGE // ranges can be asked from C only
 	Map        Kind = C.NAY_MAP
 	AutoStatic Kind = C.NAY_AUTO_STATIC // of NewPlan alone
 )
@@ -97,7 +99,10 @@ func (k Kind) String() string {
 
 // ParseKind is the inverse of Kind.String.
 func ParseKind(name string) (Kind, error) {
-	c := C.CString(name)
+	c, err := cString(name)
+	if err != nil {
+		return Auto, err
+	}
 	defer C.free(unsafe.Pointer(c))
 	var kind C.nay_kind
 	if status := C.nay_kind_parse(c, &kind); status != 0 {
@@ -276,7 +281,10 @@ func NewFormat(layout string, p Params) (*Filter, error) {
 }
 
 func findFormat(layout string) (*C.nay_format, error) {
-	c := C.CString(layout)
+	c, err := cString(layout)
+	if err != nil {
+		return nil, err
+	}
 	defer C.free(unsafe.Pointer(c))
 	if format := C.nay_format_find(c); format != nil {
 		return format, nil
@@ -316,6 +324,14 @@ func (f *Filter) Copy() (*Filter, error) {
 		return nil, failed(status, &diag)
 	}
 	return adopt(made, f.o.concurrent), nil
+}
+
+// cString is a text for C, which must not have a zero byte: C would take what is before it.
+func cString(s string) (*C.char, error) {
+	if at := strings.IndexByte(s, 0); at >= 0 {
+		return nil, &Error{Status: ErrInvalid, What: "a zero byte", Offset: uint64(at)}
+	}
+	return C.CString(s), nil
 }
 
 // data and text are the address of bytes, or NULL when there are none.
@@ -716,7 +732,10 @@ func DecodeFormat(layout string, bytes []byte) (*Filter, error) {
 
 // Save replaces a file atomically: after a crash it is the old one or the new one.
 func (f *Filter) Save(path string) error {
-	c := C.CString(path)
+	c, err := cString(path)
+	if err != nil {
+		return err
+	}
 	defer C.free(unsafe.Pointer(c))
 	diag := C.nay_diag{}
 	status := C.nay_filter_save(f.asks(), c, &diag)
@@ -726,7 +745,10 @@ func (f *Filter) Save(path string) error {
 
 // Open reads a file into memory, every checksum verified.
 func Open(path string) (*Filter, error) {
-	c := C.CString(path)
+	c, err := cString(path)
+	if err != nil {
+		return nil, err
+	}
 	defer C.free(unsafe.Pointer(c))
 	var made *C.nay_filter
 	diag := C.nay_diag{}
@@ -738,7 +760,10 @@ func Open(path string) (*Filter, error) {
 
 // Mmap answers from a file in place. Lazily: each 64 KiB is verified when a test first reads it; damage answers maybe.
 func Mmap(path string, lazily bool) (*Filter, error) {
-	c := C.CString(path)
+	c, err := cString(path)
+	if err != nil {
+		return nil, err
+	}
 	defer C.free(unsafe.Pointer(c))
 	var made *C.nay_filter
 	diag := C.nay_diag{}

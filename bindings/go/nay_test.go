@@ -259,6 +259,24 @@ func TestKeys(t *testing.T) {
 	}
 }
 
+func TestZeroBytes(t *testing.T) {
+	f := must(New(some(Blocked)))
+	path := filepath.Join(t.TempDir(), "f.nay")
+	if err := f.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	_, err1 := Open(path + "\x00.none")
+	_, err2 := Mmap(path+"\x00", false)
+	_, err3 := NewFormat("lab\x00", Params{Keys: 1, BitsPerKey: 10})
+	_, err4 := ParseKey("int\x00", "7")
+	_, err5 := ParseKind("bloom\x00")
+	for i, err := range []error{err1, err2, err3, err4, err5, f.Save(path + "\x00"), f.SetKeyDescription("int\x00x")} {
+		if !errors.Is(err, ErrInvalid) {
+			t.Errorf("call %d takes what is before the zero byte: %v", i, err)
+		}
+	}
+}
+
 func TestManyGoroutines(t *testing.T) {
 	p := some(Blocked)
 	p.Concurrent = true

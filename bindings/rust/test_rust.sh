@@ -27,6 +27,7 @@ case ${1:-} in
     out=$(cargo test -q --locked -p nay --test conformance -- --exact "$tests" 2>&1); status=$?
     if [ -s "$NAY_TAP/$1" ]; then cat "$NAY_TAP/$1"; else printf '%s\n' "$out" | sed 's/^/# /'; echo "not ok 1 - cargo"; echo 1..1; fi
     exit $status ;;
+  lab) example lab; exit ;; # tests/conformance/lab/lab.sh compares what it prints
   bundled)
     export NAY_AMALGAMATION=$build/rust/amalgamation
     tap "the amalgamation" "$source/tools/amalgamate.py" "$NAY_AMALGAMATION"

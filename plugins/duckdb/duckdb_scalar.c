@@ -10,10 +10,15 @@
 typedef struct duck_shared {
   pthread_mutex_t lock;
   nay_sql_cache cache;
+  int refs; /* functions that have it */
 } duck_shared;
 
 static void duck_shared_free(void *ptr) {
   duck_shared *shared = ptr;
+  pthread_mutex_lock(&shared->lock);
+  int left = --shared->refs;
+  pthread_mutex_unlock(&shared->lock);
+  if (left != 0) return;
   nay_sql_cache_clear(&shared->cache);
   pthread_mutex_destroy(&shared->lock);
   free(shared);
@@ -128,6 +133,34 @@ static void duck_scalar_contains(duck_info info, duck_chunk input, duck_vector o
   }
   char text[640];
   if (status != NAY_OK) duck.scalar_set_error(info, duck_message(text, "nay_contains", &error));
+}
+
+/* ---- nay_open -------------------------------------------------------------------------------- */
+
+/* A handle: DuckDB copies a filter with each vector, and a joined one with each row that passes. */
+static void duck_scalar_open(duck_info info, duck_chunk input, duck_vector output) {
+  duck_shared *shared = duck.scalar_get_extra_info(info);
+  duck_vector filters = duck.chunk_get_vector(input, 0);
+  const duck_string *bytes = duck.vector_get_data(filters);
+  const uint64_t *validity = duck.vector_get_validity(filters);
+  nay_sql_error error = {0};
+  nay_status status = NAY_OK;
+  uint64_t n = duck.chunk_get_size(input);
+  for (uint64_t row = 0; row < n && status == NAY_OK; row++) {
+    nay_sql_probe *probe;
+    nay_sql_handle handle;
+    if (duck_is_null(validity, row)) {
+      duck_put_null(output, row);
+      continue;
+    }
+    status = duck_acquire(shared, bytes + row, &error, &probe);
+    if (status != NAY_OK) break;
+    nay_sql_handle_make(probe, &handle);
+    duck_release(shared, probe);
+    duck.vector_assign_string_element_len(output, row, (const char *)&handle, sizeof handle);
+  }
+  char text[640];
+  if (status != NAY_OK) duck.scalar_set_error(info, duck_message(text, "nay_open", &error));
 }
 
 /* ---- nay_merge ------------------------------------------------------------------------------- */
@@ -295,7 +328,10 @@ static int duck_register(duck_connection connection, const char *name, duck_scal
   duck.scalar_set_return_type(function, result);
   duck.destroy_logical_type(&result);
   duck.scalar_set_special_handling(function);
-  if (shared != NULL) duck.scalar_set_extra_info(function, shared, duck_shared_free);
+  if (shared != NULL) {
+    shared->refs++;
+    duck.scalar_set_extra_info(function, shared, duck_shared_free);
+  }
   duck.scalar_set_function(function, call);
   int failed = duck.register_scalar_function(connection, function);
   duck.destroy_scalar_function(&function);
@@ -312,6 +348,8 @@ int duck_register_scalars(duck_connection connection) {
   const int contains[] = {DUCK_BLOB, DUCK_ANY}, two[] = {DUCK_BLOB, DUCK_BLOB};
   return duck_register(connection, "nay_contains", duck_scalar_contains, contains, 2,
                        duck.create_logical_type(DUCK_BOOLEAN), shared) != 0 ||
+         duck_register(connection, "nay_open", duck_scalar_open, two, 1,
+                       duck.create_logical_type(DUCK_BLOB), shared) != 0 ||
          duck_register(connection, "nay_merge", duck_scalar_merge, two, 2,
                        duck.create_logical_type(DUCK_BLOB), NULL) != 0 ||
          duck_register(connection, "nay_info", duck_scalar_info, two, 1, info_type(), NULL) != 0;

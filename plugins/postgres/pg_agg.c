@@ -96,20 +96,26 @@ NAY_PG_FUNCTION(nay_pg_agg_trans) {
   PG_RETURN_POINTER(agg);
 }
 
-/* What deserial returns lives in a short context: the first part is copied. */
+/*
+ * What deserial returns has a context of its own below a short-lived one: the first part becomes
+ * the state, with its context, and the others are merged and freed.
+ */
 NAY_PG_FUNCTION(nay_pg_agg_combine) {
-  nay_allocator allocator = nay_pg_allocator(pg_agg_context(fcinfo));
-  nay_sql_error error;
+  MemoryContext context = pg_agg_context(fcinfo);
   if (PG_ARGISNULL(1)) {
     if (PG_ARGISNULL(0)) PG_RETURN_NULL();
     PG_RETURN_DATUM(PG_GETARG_DATUM(0));
   }
-  nay_sql_agg *part = (nay_sql_agg *)PG_GETARG_POINTER(1), *agg;
-  if (PG_ARGISNULL(0))
-    nay_pg_check(nay_sql_agg_new(nay_sql_agg_wish(part), &allocator, &error, &agg), &error);
-  else
-    agg = (nay_sql_agg *)PG_GETARG_POINTER(0);
+  nay_sql_agg *part = (nay_sql_agg *)PG_GETARG_POINTER(1);
+  MemoryContext own = nay_sql_agg_memory(part);
+  if (PG_ARGISNULL(0)) {
+    MemoryContextSetParent(own, context);
+    PG_RETURN_POINTER(part);
+  }
+  nay_sql_agg *agg = (nay_sql_agg *)PG_GETARG_POINTER(0);
+  nay_sql_error error;
   nay_pg_check(nay_sql_agg_merge(agg, part, &error), &error);
+  MemoryContextDelete(own);
   PG_RETURN_POINTER(agg);
 }
 
@@ -133,7 +139,8 @@ NAY_PG_FUNCTION(nay_pg_agg_serial) {
 NAY_PG_FUNCTION(nay_pg_agg_deserial) {
   pg_agg_context(fcinfo);
   bytea *in = PG_GETARG_BYTEA_PP(0);
-  nay_allocator allocator = nay_pg_allocator(CurrentMemoryContext);
+  nay_allocator allocator = nay_pg_allocator(
+      AllocSetContextCreate(CurrentMemoryContext, "nay_agg", ALLOCSET_DEFAULT_SIZES));
   nay_sql_wish limits = {0};
   pg_limits(&limits);
   nay_sql_error error;

@@ -117,12 +117,25 @@ nay_status nay_sql_ask(const nay_sql_probe *probe, const nay_sql_value *value, n
  * nay_sql_cache: the last filters that were probed, for engines that hand over their bytes with
  * each row. Calls on one cache, and nay_sql_probe_free of what it gave, need a lock of the engine.
  */
-enum { NAY_SQL_CACHED = 8 };
+enum { NAY_SQL_CACHED = 16 };
 typedef struct nay_sql_cache {
   nay_sql_probe *probes[NAY_SQL_CACHED]; /* the last used one first */
 } nay_sql_cache;
 
-/* nay_sql_cache_get: the probe of these bytes, from the cache or new; nay_sql_probe_free it. */
+/*
+ * nay_sql_handle: bytes that stand for a filter in the cache: a mark and its identity. Engines copy
+ * the values that a subquery gave for each row or vector; these are 32 bytes. No file is as short.
+ */
+typedef struct nay_sql_handle {
+  char mark[8];
+  uint64_t identity[3];
+} nay_sql_handle;
+void nay_sql_handle_make(const nay_sql_probe *probe, nay_sql_handle *handle);
+
+/*
+ * nay_sql_cache_get: the probe of these bytes, a file or a handle, from the cache or new;
+ * nay_sql_probe_free it. NAY_EINVAL: a handle of a filter that is not, or no longer, there.
+ */
 nay_status nay_sql_cache_get(nay_sql_cache *cache, const void *bytes, size_t len,
                              const nay_allocator *allocator, nay_sql_error *error,
                              nay_sql_probe **probe);
@@ -163,6 +176,9 @@ void nay_sql_agg_free(nay_sql_agg *agg);
 
 /* nay_sql_agg_wish: what it was made from. */
 const nay_sql_wish *nay_sql_agg_wish(const nay_sql_agg *agg);
+
+/* nay_sql_agg_memory: ctx of the allocator that it was made with; NULL for malloc. */
+void *nay_sql_agg_memory(const nay_sql_agg *agg);
 
 /* nay_sql_agg_set_type: the type of the values when there may be none. Without it the first value
  * decides. */

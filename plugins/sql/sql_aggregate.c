@@ -157,6 +157,8 @@ void nay_sql_agg_free(nay_sql_agg *agg) {
   agg_release(&kept, agg, sizeof *agg);
 }
 
+void *nay_sql_agg_memory(const nay_sql_agg *agg) { return agg->allocator.ctx; }
+
 const nay_sql_wish *nay_sql_agg_wish(const nay_sql_agg *agg) { return &agg->wish; }
 
 /* ---- distinct hashes ------------------------------------------------------------------------- */
@@ -401,12 +403,12 @@ static nay_status state_filter(nay_sql_agg *agg, const uint8_t *bytes, size_t le
   nay_hasher hasher = {.size = sizeof hasher};
   status = nay_filter_hasher(agg->filter, &hasher);
   if (status != NAY_OK || !nay_hasher_same(&hasher, &agg->hasher)) return state_bad(error);
-  nay_params params = agg_params(&agg->wish);
-  nay_plan plan = {.size = sizeof plan};
-  nay_stats stats = {.size = sizeof stats};
-  if (nay_params_plan(&params, &diag, &plan) != NAY_OK ||
-      nay_filter_stats(agg->filter, &stats) != NAY_OK || stats.nbits != plan.nbits ||
-      stats.kind != plan.kind || stats.k != plan.k)
+  nay_params wanted = agg_params(&agg->wish), got = {.size = sizeof got};
+  nay_plan plan = {.size = sizeof plan}, twin = {.size = sizeof twin};
+  if (nay_params_plan(&wanted, &diag, &plan) != NAY_OK ||
+      nay_filter_params(agg->filter, &got) != NAY_OK ||
+      nay_params_plan(&got, &diag, &twin) != NAY_OK || twin.nbits != plan.nbits ||
+      twin.kind != plan.kind || twin.k != plan.k)
     return state_bad(error);
   return NAY_OK;
 }

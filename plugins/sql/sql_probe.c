@@ -172,9 +172,29 @@ void nay_sql_cache_put(nay_sql_cache *cache, nay_sql_probe *probe) {
   probe->refs++;
 }
 
+static const char handle_mark[8] = {'n', 'a', 'y', 'o', 'p', 'e', 'n', '1'};
+
+void nay_sql_handle_make(const nay_sql_probe *probe, nay_sql_handle *handle) {
+  memcpy(handle->mark, handle_mark, sizeof handle_mark);
+  memcpy(handle->identity, probe->identity, sizeof handle->identity);
+}
+
+static nay_status cache_handle(nay_sql_cache *cache, const void *bytes, nay_sql_error *error,
+                               nay_sql_probe **probe) {
+  nay_sql_handle handle;
+  memcpy(&handle, bytes, sizeof handle);
+  *probe = nay_sql_cache_find(cache, handle.identity);
+  if (*probe != NULL) return NAY_OK;
+  return nay_sql_fail(
+      error, NAY_EINVAL, "A handle serves the statement that made it; store the filter itself.",
+      "a handle of a filter that is not open: the last %d are kept", NAY_SQL_CACHED);
+}
+
 nay_status nay_sql_cache_get(nay_sql_cache *cache, const void *bytes, size_t len,
                              const nay_allocator *allocator, nay_sql_error *error,
                              nay_sql_probe **probe) {
+  if (len == sizeof(nay_sql_handle) && memcmp(bytes, handle_mark, sizeof handle_mark) == 0)
+    return cache_handle(cache, bytes, error, probe);
   uint64_t identity[3];
   nay_sql_probe *found = NULL;
   if (sql_identity(bytes, len, identity)) found = nay_sql_cache_find(cache, identity);

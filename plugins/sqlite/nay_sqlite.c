@@ -59,20 +59,9 @@ static nay_status sqlite_value(sqlite3_value *from, nay_sql_value *value, nay_sq
   return NAY_OK;
 }
 
-/*
- * A handle stands for a filter that the connection keeps: a mark, and the identity of the filter.
- * No native file is as short.
- */
-typedef struct sqlite_handle {
-  char mark[8];
-  uint64_t identity[3];
-} sqlite_handle;
-static const char handle_mark[8] = {'n', 'a', 'y', 'o', 'p', 'e', 'n', '1'};
-
 static void sqlite_result_handle(sqlite3_context *ctx, const nay_sql_probe *probe) {
-  sqlite_handle handle;
-  memcpy(handle.mark, handle_mark, sizeof handle_mark);
-  memcpy(handle.identity, probe->identity, sizeof handle.identity);
+  nay_sql_handle handle;
+  nay_sql_handle_make(probe, &handle);
   sqlite3_result_blob(ctx, &handle, sizeof handle, SQLITE_TRANSIENT);
 }
 
@@ -83,15 +72,7 @@ nay_status nay_sqlite_filter(nay_sql_cache *cache, sqlite3_value *from, nay_sql_
                         "a filter is a BLOB");
   const void *bytes = sqlite3_value_blob(from);
   size_t len = (size_t)sqlite3_value_bytes(from);
-  if (len != sizeof(sqlite_handle) || memcmp(bytes, handle_mark, sizeof handle_mark) != 0)
-    return nay_sql_cache_get(cache, bytes, len, &nay_sqlite_allocator, error, probe);
-  sqlite_handle handle;
-  memcpy(&handle, bytes, sizeof handle);
-  *probe = nay_sql_cache_find(cache, handle.identity);
-  if (*probe != NULL) return NAY_OK;
-  return nay_sql_fail(
-      error, NAY_EINVAL, "A handle serves the statement that made it; store the filter itself.",
-      "a handle of a filter that is not open: a connection keeps the last %d", NAY_SQL_CACHED);
+  return nay_sql_cache_get(cache, bytes, len, &nay_sqlite_allocator, error, probe);
 }
 
 static bool sqlite_is_null(sqlite3_value *value) {

@@ -2,9 +2,13 @@
  * key.c - typed values as keys: values, the table of types, integers and booleans from text.
  * doc/keys.md is the specification.
  */
+#include "base/bits.h"
 #include "base/bytes.h"
 #include "key/key_text.h"
 #include "nay_key.h"
+
+/* How a word becomes a key whose bytes have the order of the values. */
+typedef enum key_order { KEY_NO_ORDER, KEY_SIGNED, KEY_FLOATING } key_order;
 
 /* A type has one of the two parsers. */
 typedef struct key_parser {
@@ -12,19 +16,37 @@ typedef struct key_parser {
   nay_status (*scan)(key_cursor *c, uint64_t *word);
   nay_status (*write)(key_cursor *c, key_sink *sink);
   bool may_be_empty;
+  key_order order;
 } key_parser;
 
+/* Above 2^63 - 1 an integer is that of x - 2^64, which has another place in the order. */
+static nay_status key_scan_signed(key_cursor *c, uint64_t *word) {
+  uint64_t value;
+  bool negative = nay__key_peek(c) == '-';
+  NAY_TRY(nay__key_scan_int(c, &value));
+  if (!negative && value >> 63 != 0) {
+    return nay__key_fail_at(c, 0, "an integer above 2^63 - 1 among keys in their order");
+  }
+  *word = value;
+  return NAY_OK;
+}
+
 static const key_parser key_parsers[] = {
-    [NAY_KEY_TEXT] = {"text", NULL, nay__key_write_text, true},
-    [NAY_KEY_INT] = {"int", nay__key_scan_int, NULL, false},
-    [NAY_KEY_FLOAT] = {"float", nay__key_scan_float, NULL, false},
-    [NAY_KEY_BOOL] = {"bool", nay__key_scan_bool, NULL, false},
-    [NAY_KEY_DATE] = {"date", nay__key_scan_date, NULL, false},
-    [NAY_KEY_TIMESTAMP] = {"timestamp", nay__key_scan_timestamp, NULL, false},
-    [NAY_KEY_UUID] = {"uuid", NULL, nay__key_write_uuid, false},
-    [NAY_KEY_NUMERIC] = {"numeric", NULL, nay__key_write_numeric, false},
-    [NAY_KEY_HEX] = {"hex", NULL, nay__key_write_hex, true},
-    [NAY_KEY_B64] = {"b64", NULL, nay__key_write_b64, true},
+    [NAY_KEY_TEXT] = {"text", NULL, nay__key_write_text, true, KEY_NO_ORDER},
+    [NAY_KEY_INT] = {"int", nay__key_scan_int, NULL, false, KEY_NO_ORDER},
+    [NAY_KEY_FLOAT] = {"float", nay__key_scan_float, NULL, false, KEY_NO_ORDER},
+    [NAY_KEY_BOOL] = {"bool", nay__key_scan_bool, NULL, false, KEY_NO_ORDER},
+    [NAY_KEY_DATE] = {"date", nay__key_scan_date, NULL, false, KEY_NO_ORDER},
+    [NAY_KEY_TIMESTAMP] = {"timestamp", nay__key_scan_timestamp, NULL, false, KEY_NO_ORDER},
+    [NAY_KEY_UUID] = {"uuid", NULL, nay__key_write_uuid, false, KEY_NO_ORDER},
+    [NAY_KEY_NUMERIC] = {"numeric", NULL, nay__key_write_numeric, false, KEY_NO_ORDER},
+    [NAY_KEY_HEX] = {"hex", NULL, nay__key_write_hex, true, KEY_NO_ORDER},
+    [NAY_KEY_B64] = {"b64", NULL, nay__key_write_b64, true, KEY_NO_ORDER},
+    [NAY_KEY_ORDERED_INT] = {"ordered-int", key_scan_signed, NULL, false, KEY_SIGNED},
+    [NAY_KEY_ORDERED_FLOAT] = {"ordered-float", nay__key_scan_float, NULL, false, KEY_FLOATING},
+    [NAY_KEY_ORDERED_DATE] = {"ordered-date", nay__key_scan_date, NULL, false, KEY_SIGNED},
+    [NAY_KEY_ORDERED_TIMESTAMP] = {"ordered-timestamp", nay__key_scan_timestamp, NULL, false,
+                                   KEY_SIGNED},
 };
 #define KEY_NTYPES (sizeof key_parsers / sizeof key_parsers[0])
 
@@ -90,6 +112,11 @@ static nay_status key_fixed(const key_parser *parser, key_cursor *c, uint8_t *ou
   NAY_TRY(parser->scan(c, &word));
   if (out != NULL && cap < sizeof word) {
     return nay__fail(c->diag, NAY_EBUFFER, "the key has 8 bytes", 0);
+  }
+  const uint64_t sign = (uint64_t)1 << 63;
+  if (parser->order != KEY_NO_ORDER) { /* big-endian; of negative doubles all bits are inverted */
+    bool inverted = parser->order == KEY_FLOATING && (word & sign) != 0;
+    word = nay__swap64(inverted ? ~word : word ^ sign);
   }
   if (out != NULL) nay__store64le(out, word);
   *key_len = sizeof word;

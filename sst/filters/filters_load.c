@@ -175,7 +175,7 @@ static nay_status filters_load_order(nay_sst_filters *t, bool *known) {
   nay_sst *sst = NULL;
   size_t len = (size_t)t->footer.at + NAY_FOOTER;
   nay_status status = nay_sst_view(t->bytes, len, &how, &t->allocator, NULL, &sst);
-  *known = status == NAY_OK && sst->order_unknown == NAY_OK;
+  *known = status == NAY_OK && sst->sorting.unknown == NAY_OK;
   nay_sst_free(sst);
   return status == NAY_ENOMEM ? status : NAY_OK;
 }

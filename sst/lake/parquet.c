@@ -22,12 +22,13 @@
 static const uint8_t parquet_magic[4] = {'P', 'A', 'R', '1'};
 static const uint8_t parquet_encrypted[4] = {'P', 'A', 'R', 'E'};
 
-bool nay_parquet_recognise(const void *head, size_t nbytes) {
+bool nay_sst_parquet_recognise(const void *head, size_t nbytes) {
   return head != NULL && nbytes >= 4 &&
          (memcmp(head, parquet_magic, 4) == 0 || memcmp(head, parquet_encrypted, 4) == 0);
 }
 
-static nay_status parquet_read(nay_parquet *p, uint64_t at, void *dst, size_t len, nay_diag *diag) {
+static nay_status parquet_read(nay_sst_parquet *p, uint64_t at, void *dst, size_t len,
+                               nay_diag *diag) {
   NAY_TRY(nay_sst__io_read(&p->file, at, dst, len, diag));
   p->nbytes_read += len;
   return NAY_OK;
@@ -35,14 +36,14 @@ static nay_status parquet_read(nay_parquet *p, uint64_t at, void *dst, size_t le
 
 /* ---- opening ---- */
 
-static nay_status parquet_load(nay_parquet *p, nay_diag *diag) {
+static nay_status parquet_load(nay_sst_parquet *p, nay_diag *diag) {
   uint8_t head[4], end[PARQUET_END];
   uint64_t length = p->file.length;
   if (length < sizeof head + PARQUET_END) {
     return nay__fail(diag, NAY_EFORMAT, "not a Parquet file: too short", 0);
   }
   NAY_TRY(parquet_read(p, 0, head, sizeof head, diag));
-  if (!nay_parquet_recognise(head, sizeof head)) {
+  if (!nay_sst_parquet_recognise(head, sizeof head)) {
     return nay__fail(diag, NAY_EFORMAT, "not a Parquet file: it does not start with PAR1", 0);
   }
   NAY_TRY(parquet_read(p, length - PARQUET_END, end, PARQUET_END, diag));
@@ -65,27 +66,27 @@ static nay_status parquet_load(nay_parquet *p, nay_diag *diag) {
 }
 
 static nay_status parquet_open(const nay_sst_file *file, bool owns, const nay_allocator *allocator,
-                               nay_diag *diag, nay_parquet **parquet) {
+                               nay_diag *diag, nay_sst_parquet **parquet) {
   nay_allocator a;
   nay_status status = nay__allocator_read(allocator, diag, &a);
-  nay_parquet *p = status == NAY_OK ? nay__alloc(&a, sizeof *p) : NULL;
+  nay_sst_parquet *p = status == NAY_OK ? nay__alloc(&a, sizeof *p) : NULL;
   if (p == NULL) {
     if (status == NAY_OK) status = nay__fail(diag, NAY_ENOMEM, "no memory for a file", 0);
     if (owns) nay_sst__io_close(file);
     return status;
   }
-  *p = (nay_parquet){.allocator = a, .file = *file, .owns_file = owns};
+  *p = (nay_sst_parquet){.allocator = a, .file = *file, .owns_file = owns};
   status = parquet_load(p, diag);
   if (status != NAY_OK) {
-    nay_parquet_free(p);
+    nay_sst_parquet_free(p);
     return status;
   }
   *parquet = p;
   return NAY_OK;
 }
 
-nay_status nay_parquet_open(const char *path, const nay_allocator *allocator, nay_diag *diag,
-                            nay_parquet **parquet) {
+nay_status nay_sst_parquet_open(const char *path, const nay_allocator *allocator, nay_diag *diag,
+                                nay_sst_parquet **parquet) {
   nay_sst_file file;
   if (path == NULL || parquet == NULL) {
     return nay__fail(diag, NAY_EINVAL, "path or parquet is NULL", 0);
@@ -94,8 +95,8 @@ nay_status nay_parquet_open(const char *path, const nay_allocator *allocator, na
   return parquet_open(&file, true, allocator, diag, parquet);
 }
 
-nay_status nay_parquet_open_file(const nay_sst_file *file, const nay_allocator *allocator,
-                                 nay_diag *diag, nay_parquet **parquet) {
+nay_status nay_sst_parquet_open_file(const nay_sst_file *file, const nay_allocator *allocator,
+                                     nay_diag *diag, nay_sst_parquet **parquet) {
   nay_sst_file full;
   if (file == NULL || parquet == NULL) {
     return nay__fail(diag, NAY_EINVAL, "file or parquet is NULL", 0);
@@ -105,7 +106,7 @@ nay_status nay_parquet_open_file(const nay_sst_file *file, const nay_allocator *
   return parquet_open(&full, false, allocator, diag, parquet);
 }
 
-void nay_parquet_free(nay_parquet *p) {
+void nay_sst_parquet_free(nay_sst_parquet *p) {
   if (p == NULL) return;
   nay_allocator a = p->allocator;
   nay__memory_free(&a, &p->names);
@@ -119,34 +120,35 @@ void nay_parquet_free(nay_parquet *p) {
 
 /* ---- what is in it ---- */
 
-nay_status nay_parquet_stats(const nay_parquet *p, nay_parquet_info *info) {
+nay_status nay_sst_parquet_stats(const nay_sst_parquet *p, nay_sst_parquet_info *info) {
   if (p == NULL || info == NULL) return NAY_EINVAL;
   NAY_TRY(nay__abi_check(NAY_ABI_PARQUET_INFO, info, NULL));
-  nay_parquet_info now = {.nbytes = p->file.length,
-                          .nbytes_footer = p->footer_len + PARQUET_END,
-                          .nbytes_read = p->nbytes_read,
-                          .nrows = p->nrows,
-                          .nrow_groups = p->ngroups,
-                          .ncolumns = p->ncolumns,
-                          .nfilters = p->nfilters,
-                          .nencrypted = p->nencrypted,
-                          .created_by = p->created_by};
+  nay_sst_parquet_info now = {.nbytes = p->file.length,
+                              .nbytes_footer = p->footer_len + PARQUET_END,
+                              .nbytes_read = p->nbytes_read,
+                              .nrows = p->nrows,
+                              .nrow_groups = p->ngroups,
+                              .ncolumns = p->ncolumns,
+                              .nfilters = p->nfilters,
+                              .nencrypted = p->nencrypted,
+                              .created_by = p->created_by};
   nay__abi_write(NAY_ABI_PARQUET_INFO, &now, info);
   return NAY_OK;
 }
 
-nay_status nay_parquet_column_at(const nay_parquet *p, uint64_t i, nay_parquet_column *column) {
+nay_status nay_sst_parquet_column_at(const nay_sst_parquet *p, uint64_t i,
+                                     nay_sst_parquet_column *column) {
   if (p == NULL || column == NULL) return NAY_EINVAL;
   NAY_TRY(nay__abi_check(NAY_ABI_PARQUET_COLUMN, column, NULL));
   if (i >= p->ncolumns) return NAY_ENOENT;
   const parquet_column *c = &p->columns[i];
-  nay_parquet_column now = {.name = c->name, .type = c->type_text, .nfilters = c->nfilters};
+  nay_sst_parquet_column now = {.name = c->name, .type = c->type_text, .nfilters = c->nfilters};
   nay__abi_write(NAY_ABI_PARQUET_COLUMN, &now, column);
   return NAY_OK;
 }
 
-nay_status nay_parquet_find(const nay_parquet *p, const char *name, nay_diag *diag,
-                            uint64_t *column) {
+nay_status nay_sst_parquet_find(const nay_sst_parquet *p, const char *name, nay_diag *diag,
+                                uint64_t *column) {
   uint64_t found = 0, at = 0;
   if (p == NULL || name == NULL || column == NULL) {
     return nay__fail(diag, NAY_EINVAL, "parquet, name or column is NULL", 0);
@@ -162,21 +164,21 @@ nay_status nay_parquet_find(const nay_parquet *p, const char *name, nay_diag *di
   return NAY_OK;
 }
 
-static const parquet_chunk *parquet_chunk_of(const nay_parquet *p, uint64_t group,
+static const parquet_chunk *parquet_chunk_of(const nay_sst_parquet *p, uint64_t group,
                                              uint64_t column) {
   if (p == NULL || group >= p->ngroups || column >= p->ncolumns) return NULL;
   return &p->chunks[group * p->ncolumns + column];
 }
 
-nay_status nay_parquet_filter_at(const nay_parquet *p, uint64_t group, uint64_t column,
-                                 nay_parquet_filter *filter) {
+nay_status nay_sst_parquet_filter_at(const nay_sst_parquet *p, uint64_t group, uint64_t column,
+                                     nay_sst_parquet_filter *filter) {
   const parquet_chunk *chunk = parquet_chunk_of(p, group, column);
   if (chunk == NULL || filter == NULL) return NAY_EINVAL;
   NAY_TRY(nay__abi_check(NAY_ABI_PARQUET_FILTER, filter, NULL));
-  nay_parquet_filter now = {.nrows = p->group_rows[group],
-                            .offset = chunk->offset,
-                            .nbytes = chunk->nbytes,
-                            .encrypted = (chunk->flags & PARQUET_ENCRYPTED) != 0};
+  nay_sst_parquet_filter now = {.nrows = p->group_rows[group],
+                                .offset = chunk->offset,
+                                .nbytes = chunk->nbytes,
+                                .encrypted = (chunk->flags & PARQUET_ENCRYPTED) != 0};
   nay__abi_write(NAY_ABI_PARQUET_FILTER, &now, filter);
   return (chunk->flags & PARQUET_HAS_FILTER) != 0 ? NAY_OK : NAY_ENOENT;
 }
@@ -184,7 +186,7 @@ nay_status nay_parquet_filter_at(const nay_parquet *p, uint64_t group, uint64_t 
 /* ---- filters ---- */
 
 /* The header of a filter: its length, and the blocks after it, all of which are in the file. */
-static nay_status parquet_header(nay_parquet *p, const parquet_chunk *chunk, nay_diag *diag,
+static nay_status parquet_header(nay_sst_parquet *p, const parquet_chunk *chunk, nay_diag *diag,
                                  size_t *header, uint64_t *nbytes) {
   uint8_t head[PARQUET_HEADS];
   size_t at, len = PARQUET_HEAD;
@@ -220,9 +222,9 @@ static nay_status parquet_header(nay_parquet *p, const parquet_chunk *chunk, nay
   return NAY_OK;
 }
 
-nay_status nay_parquet_filter_read(nay_parquet *p, uint64_t group, uint64_t column,
-                                   const nay_allocator *allocator, nay_diag *diag,
-                                   nay_filter **filter) {
+nay_status nay_sst_parquet_filter_read(nay_sst_parquet *p, uint64_t group, uint64_t column,
+                                       const nay_allocator *allocator, nay_diag *diag,
+                                       nay_filter **filter) {
   const parquet_chunk *chunk = parquet_chunk_of(p, group, column);
   size_t header, len;
   uint64_t nbytes;
@@ -245,7 +247,7 @@ nay_status nay_parquet_filter_read(nay_parquet *p, uint64_t group, uint64_t colu
 }
 
 /* One block of a filter. */
-static nay_status parquet_probe_block(nay_parquet *p, const parquet_chunk *chunk, size_t header,
+static nay_status parquet_probe_block(nay_sst_parquet *p, const parquet_chunk *chunk, size_t header,
                                       uint64_t nbytes, uint64_t hash, nay_diag *diag, bool *maybe) {
   uint8_t block[NAY_SBBF_BYTES];
   uint64_t at =
@@ -264,7 +266,7 @@ static uint64_t parquet_hash(const parquet_key *key) { return XXH64(key->at, key
 /* The zero of the other sign: the sign is the last bit, and all others are 0. */
 static void parquet_flip_zero(parquet_key *key) { key->short_bytes[key->len - 1] ^= 0x80; }
 
-static nay_status parquet_key_of(const nay_parquet *p, uint64_t column, const char *text,
+static nay_status parquet_key_of(const nay_sst_parquet *p, uint64_t column, const char *text,
                                  size_t len, nay_diag *diag, parquet_key *key) {
   if (p == NULL || column >= p->ncolumns || (text == NULL && len != 0)) {
     return nay__fail(diag, NAY_EINVAL, "there is no such column, or text is NULL", 0);
@@ -272,8 +274,9 @@ static nay_status parquet_key_of(const nay_parquet *p, uint64_t column, const ch
   return nay_sst__parquet_key(&p->columns[column].type, text, len, diag, key);
 }
 
-nay_status nay_parquet_key(const nay_parquet *p, uint64_t column, const char *text, size_t len,
-                           nay_diag *diag, uint8_t *dst, size_t cap, size_t *written) {
+nay_status nay_sst_parquet_key(const nay_sst_parquet *p, uint64_t column, const char *text,
+                               size_t len, nay_diag *diag, uint8_t *dst, size_t cap,
+                               size_t *written) {
   parquet_key key;
   if (dst == NULL || written == NULL) {
     return nay__fail(diag, NAY_EINVAL, "dst or written is NULL", 0);
@@ -285,8 +288,8 @@ nay_status nay_parquet_key(const nay_parquet *p, uint64_t column, const char *te
   return NAY_OK;
 }
 
-nay_status nay_parquet_may_contain(nay_parquet *p, uint64_t group, uint64_t column,
-                                   const char *text, size_t len, nay_diag *diag, bool *maybe) {
+nay_status nay_sst_parquet_may_contain(nay_sst_parquet *p, uint64_t group, uint64_t column,
+                                       const char *text, size_t len, nay_diag *diag, bool *maybe) {
   const parquet_chunk *chunk = parquet_chunk_of(p, group, column);
   parquet_key key;
   size_t header;
@@ -309,8 +312,9 @@ nay_status nay_parquet_may_contain(nay_parquet *p, uint64_t group, uint64_t colu
   return NAY_OK;
 }
 
-nay_status nay_parquet_probe(const nay_parquet *p, uint64_t column, const nay_filter *filter,
-                             const char *text, size_t len, nay_diag *diag, bool *maybe) {
+nay_status nay_sst_parquet_probe(const nay_sst_parquet *p, uint64_t column,
+                                 const nay_filter *filter, const char *text, size_t len,
+                                 nay_diag *diag, bool *maybe) {
   parquet_key key;
   if (filter == NULL || maybe == NULL) {
     return nay__fail(diag, NAY_EINVAL, "filter or maybe is NULL", 0);

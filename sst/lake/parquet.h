@@ -1,10 +1,10 @@
-/* parquet.h - a Parquet file as its footer describes it: see nay_parquet.h. */
+/* parquet.h - a Parquet file as its footer describes it: see nay_sst_parquet.h. */
 #ifndef NAY_SST_LAKE_PARQUET_H
 #define NAY_SST_LAKE_PARQUET_H
 
 #include "base/alloc.h"
 #include "io/table_file.h"
-#include "nay_parquet.h"
+#include "nay_sst_parquet.h"
 
 /* The physical types of Parquet. */
 typedef enum parquet_physical {
@@ -55,7 +55,7 @@ typedef struct parquet_chunk {
   uint32_t flags;
 } parquet_chunk;
 
-struct nay_parquet {
+struct nay_sst_parquet {
   nay_allocator allocator;
   nay_sst_file file;
   bool owns_file;
@@ -72,7 +72,7 @@ struct nay_parquet {
 };
 
 /* nay_sst__parquet_footer: fills all of p from p->footer. */
-nay_status nay_sst__parquet_footer(nay_parquet *p, nay_diag *diag);
+nay_status nay_sst__parquet_footer(nay_sst_parquet *p, nay_diag *diag);
 
 /* nay_sst__parquet_type_text: a short name of a type. */
 void nay_sst__parquet_type_text(const parquet_type *type, char *text, size_t cap);

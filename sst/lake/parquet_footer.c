@@ -175,7 +175,7 @@ static void walk_take(schema_walk *w, const schema_element *e, size_t path_len, 
   while (w->depth != 0 && w->left[w->depth] == 0) w->depth--;
 }
 
-static size_t walk_path_len(const nay_parquet *p, const schema_walk *w, const schema_element *e,
+static size_t walk_path_len(const nay_sst_parquet *p, const schema_walk *w, const schema_element *e,
                             nay_thrift *t) {
   size_t before = w->path_len[w->depth], len = before + (before != 0) + e->name_len;
   if (w->left[w->depth] == 0) t->bad = "the schema has more elements than its groups";
@@ -187,8 +187,8 @@ static size_t walk_path_len(const nay_parquet *p, const schema_walk *w, const sc
 }
 
 /* Both passes: without names it only measures. */
-static void footer_schema(nay_parquet *p, nay_thrift *t, const nay_thrift_field *field, char *names,
-                          schema_walk *w) {
+static void footer_schema(nay_sst_parquet *p, nay_thrift *t, const nay_thrift_field *field,
+                          char *names, schema_walk *w) {
   size_t n = nay__thrift_list(t, field, NAY_THRIFT_STRUCT);
   if (n == 0) return;
   schema_element root = footer_element(t);
@@ -278,7 +278,7 @@ static void footer_chunk(nay_thrift *t, const parquet_column *c, parquet_chunk *
   if (!has_metadata) chunk->flags |= PARQUET_ENCRYPTED;
 }
 
-static void footer_group(nay_parquet *p, nay_thrift *t, uint64_t group) {
+static void footer_group(nay_sst_parquet *p, nay_thrift *t, uint64_t group) {
   nay_thrift_field field = {0, 0};
   bool has_columns = false;
   while (nay__thrift_next(t, &field)) {
@@ -306,7 +306,7 @@ static void footer_group(nay_parquet *p, nay_thrift *t, uint64_t group) {
   if (!has_columns && t->bad == NULL) t->bad = "a row group has no columns";
 }
 
-static void footer_groups(nay_parquet *p, nay_thrift *t, const nay_thrift_field *field) {
+static void footer_groups(nay_sst_parquet *p, nay_thrift *t, const nay_thrift_field *field) {
   size_t n = nay__thrift_list(t, field, NAY_THRIFT_STRUCT);
   for (size_t i = 0; i < n && t->bad == NULL; i++) footer_group(p, t, i);
 }
@@ -318,7 +318,7 @@ typedef struct footer_found {
   const uint8_t *schema, *groups; /* where they start; NULL: not there */
 } footer_found;
 
-static void footer_created_by(nay_parquet *p, nay_thrift *t, const nay_thrift_field *field) {
+static void footer_created_by(nay_sst_parquet *p, nay_thrift *t, const nay_thrift_field *field) {
   size_t len;
   const uint8_t *text = nay__thrift_binary(t, field, &len);
   if (len >= sizeof p->created_by) len = sizeof p->created_by - 1;
@@ -328,7 +328,7 @@ static void footer_created_by(nay_parquet *p, nay_thrift *t, const nay_thrift_fi
   }
 }
 
-static void footer_find(nay_parquet *p, nay_thrift *t, footer_found *found) {
+static void footer_find(nay_sst_parquet *p, nay_thrift *t, footer_found *found) {
   nay_thrift_field field = {0, 0};
   while (nay__thrift_next(t, &field)) {
     if (field.id == 2) {
@@ -349,17 +349,17 @@ static void footer_find(nay_parquet *p, nay_thrift *t, footer_found *found) {
   }
 }
 
-static nay_status footer_fail(const nay_parquet *p, const nay_thrift *t, nay_diag *diag) {
+static nay_status footer_fail(const nay_sst_parquet *p, const nay_thrift *t, nay_diag *diag) {
   return nay__fail(diag, NAY_ECORRUPT, t->bad, p->footer_at + (uint64_t)(t->at - p->footer));
 }
 
-static nay_status footer_room(nay_parquet *p, uint64_t n, size_t each, nay_memory *memory) {
+static nay_status footer_room(nay_sst_parquet *p, uint64_t n, size_t each, nay_memory *memory) {
   size_t size;
   if (!nay__mul_ok((size_t)n, each, &size)) return NAY_ENOMEM;
   return nay__memory_new(&p->allocator, size != 0 ? size : 1, memory);
 }
 
-static nay_status footer_allocate(nay_parquet *p, const schema_walk *w) {
+static nay_status footer_allocate(nay_sst_parquet *p, const schema_walk *w) {
   /* a chunk has a byte at least: the list of each group was counted against the bytes left */
   if (p->ncolumns != 0 && p->ngroups > p->footer_len / p->ncolumns) return NAY_ECORRUPT;
   NAY_TRY(footer_room(p, w->used, 1, &p->names));
@@ -372,7 +372,7 @@ static nay_status footer_allocate(nay_parquet *p, const schema_walk *w) {
   return NAY_OK;
 }
 
-nay_status nay_sst__parquet_footer(nay_parquet *p, nay_diag *diag) {
+nay_status nay_sst__parquet_footer(nay_sst_parquet *p, nay_diag *diag) {
   const uint8_t *end = p->footer + p->footer_len;
   nay_thrift t = {p->footer, end, NULL};
   footer_found found = {.schema = NULL};

@@ -33,16 +33,16 @@ static uint64_t cached_offset(nay_cached what, nay_handle handle) {
 }
 
 static nay_cache_entry *cached_copy(const nay_sst *t, uint64_t offset, nay_bytes bytes) {
-  nay_cache_entry *e = nay_sst__cache_entry_new(t->meta_cache, t->cache_id, offset, bytes.len);
+  nay_cache_entry *e = nay_sst__cache_entry_new(t->cached.meta, t->cached.id, offset, bytes.len);
   if (e != NULL) memcpy(e->bytes, bytes.at, bytes.len);
   return e;
 }
 
 static nay_status cached_decode(const nay_sst *t, uint64_t offset, nay_bytes bytes,
                                 nay_cache_entry **entry) {
-  nay_sst_cache *cache = t->meta_cache;
+  nay_sst_cache *cache = t->cached.meta;
   nay_cache_entry *e =
-      nay_sst__cache_entry_new(cache, t->cache_id, offset, sizeof(nay_native_filter));
+      nay_sst__cache_entry_new(cache, t->cached.id, offset, sizeof(nay_native_filter));
   if (e == NULL) return NAY_ENOMEM;
   nay_filter *filter = nay_sst__filter_decode(t, bytes, nay_sst__cache_allocator(cache));
   if (filter == NULL) {
@@ -62,7 +62,7 @@ static nay_status cached_read(const nay_sst *t, nay_cached what, const nay_check
   bool index = what == NAY_CACHED_INDEX;
   nay__atomic_increment64(index ? &t->counts->index_loads : &t->counts->loads);
   NAY_TRY(nay_sst__table_read_checked(t, handle, hold, diag, bytes));
-  if (!index || nay_sst__crc32c(0, bytes->at, bytes->len) == t->index_crc) return NAY_OK;
+  if (!index || nay_sst__crc32c(0, bytes->at, bytes->len) == t->blocks.index_crc) return NAY_OK;
   return nay__fail(diag, NAY_ECORRUPT, "the index is not the one that the table was opened with",
                    handle->at.offset);
 }
@@ -71,10 +71,10 @@ nay_status nay_sst__cached(const nay_sst *t, nay_cached what, const nay_checked_
                            nay_hold **hold, nay_diag *diag, nay_cache_entry **entry) {
   uint64_t offset = cached_offset(what, handle->at);
   nay_bytes bytes;
-  *entry = nay_sst__cache_find(t->meta_cache, NAY_CACHE_FILTER, t->cache_id, offset);
+  *entry = nay_sst__cache_find(t->cached.meta, NAY_CACHE_FILTER, t->cached.id, offset);
   if (*entry != NULL) return NAY_OK;
   NAY_TRY(cached_read(t, what, handle, hold, diag, &bytes));
-  if (what == NAY_CACHED_PREFIX || (what == NAY_CACHED_FILTER && t->policy == NULL)) {
+  if (what == NAY_CACHED_PREFIX || (what == NAY_CACHED_FILTER && t->filters.policy == NULL)) {
     NAY_TRY(cached_decode(t, offset, bytes, entry));
   } else {
     *entry = cached_copy(t, offset, bytes);
@@ -82,25 +82,25 @@ nay_status nay_sst__cached(const nay_sst *t, nay_cached what, const nay_checked_
       return nay__fail(diag, NAY_ENOMEM, "no memory for a block", handle->at.offset);
     }
   }
-  nay_sst__cache_insert(t->meta_cache, NAY_CACHE_FILTER, *entry);
+  nay_sst__cache_insert(t->cached.meta, NAY_CACHE_FILTER, *entry);
   return NAY_OK;
 }
 
 void nay_sst__cached_release(const nay_sst *t, nay_cache_entry *entry) {
-  nay_sst__cache_release(t->meta_cache, entry);
+  nay_sst__cache_release(t->cached.meta, entry);
 }
 
 nay_status nay_sst__cached_put(const nay_sst *t, nay_cached what, nay_handle handle,
                                nay_bytes bytes) {
   nay_cache_entry *e = cached_copy(t, cached_offset(what, handle), bytes);
   if (e == NULL) return NAY_ENOMEM;
-  nay_sst__cache_insert(t->meta_cache, NAY_CACHE_FILTER, e);
+  nay_sst__cache_insert(t->cached.meta, NAY_CACHE_FILTER, e);
   nay_sst__cached_release(t, e);
   return NAY_OK;
 }
 
 void nay_sst__cached_erase(const nay_sst *t, nay_cached what, nay_handle handle) {
-  nay_sst__cache_erase(t->meta_cache, NAY_CACHE_FILTER, t->cache_id, cached_offset(what, handle));
+  nay_sst__cache_erase(t->cached.meta, NAY_CACHE_FILTER, t->cached.id, cached_offset(what, handle));
 }
 
 /* ---- the index ---- */
@@ -109,9 +109,9 @@ void nay_sst__cached_erase(const nay_sst *t, nay_cached what, nay_handle handle)
  * owns the memory. */
 static nay_status index_read(const nay_sst *t, nay_index_pin *pin, nay_diag *diag,
                              nay_bytes *bytes) {
-  nay_checked_handle handle = {.at = t->footer.index};
+  nay_checked_handle handle = {.at = t->meta.footer.index};
   nay_hold *hold = NULL;
-  if (t->meta_cache == NULL) {
+  if (t->cached.meta == NULL) {
     return cached_read(t, NAY_CACHED_INDEX, &handle, &pin->hold, diag, bytes);
   }
   nay_status status = nay_sst__cached(t, NAY_CACHED_INDEX, &handle, &hold, diag, &pin->entry);

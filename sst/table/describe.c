@@ -11,12 +11,12 @@ static const char *describe_text(const nay_buffer *name) {
 }
 
 void nay_sst__describe(nay_sst *t) {
-  const nay_table_stats *s = &t->stats;
-  if (t->foreign != NULL) nay_sst__foreign_info(t, &t->foreign_info);
+  const nay_table_stats *s = &t->meta.stats;
+  if (t->foreign != NULL) nay_sst__foreign_info(t, &t->meta.foreign);
   if (!s->has_entries) return;
   bool any = s->nentries != 0;
-  t->properties_info =
-      (nay_sst_properties){.size = sizeof t->properties_info,
+  t->meta.stated =
+      (nay_sst_properties){.size = sizeof t->meta.stated,
                            .nentries = s->nentries,
                            .ndeletions = s->ndeletions,
                            .nmerges = s->nmerges,
@@ -59,28 +59,31 @@ nay_status nay_sst_stats(const nay_sst *t, nay_sst_info *info) {
   NAY_TRY(nay__abi_check(NAY_ABI_SST_INFO, info, NULL));
   nay_sst_info i = {
       .keys = t->order.internal ? NAY_SST_KEYS_INTERNAL : NAY_SST_KEYS_PLAIN,
-      .keys_guessed = t->order_guessed,
-      .nbytes = t->file_len,
-      .nblocks = t->nblocks,
-      .codec = t->first_codec,
-      .filter = t->filter,
-      .filter_used = t->filter_used,
-      .filter_bytes = t->filter_bytes,
-      .npartitions = t->npartitions,
-      .policy = describe_text(&t->policy_name),
-      .prefix = describe_text(&t->prefix_name),
-      .prefix_used = t->prefix_used,
-      .prefix_bytes = t->prefix_bytes,
-      .smallest = t->has_smallest ? describe_bytes(t->smallest.at, t->smallest.len) : NULL,
-      .smallest_len = t->has_smallest ? t->smallest.len : 0,
-      .upper_bound = t->empty ? NULL : describe_bytes(t->largest.at, t->largest.len),
-      .upper_bound_len = t->largest.len,
+      .keys_guessed = t->sorting.guessed,
+      .nbytes = t->source.len,
+      .nblocks = t->blocks.n,
+      .codec = t->blocks.first_codec,
+      .filter = t->filters.layout,
+      .filter_used = t->filters.used,
+      .filter_bytes = t->filters.nbytes,
+      .npartitions = t->filters.npartitions,
+      .policy = describe_text(&t->filters.policy_name),
+      .prefix = describe_text(&t->filters.prefix_name),
+      .prefix_used = t->filters.prefix_used,
+      .prefix_bytes = t->filters.prefix_bytes,
+      .smallest = t->range.has_smallest
+                      ? describe_bytes(t->range.smallest.at, t->range.smallest.len)
+                      : NULL,
+      .smallest_len = t->range.has_smallest ? t->range.smallest.len : 0,
+      .upper_bound =
+          t->range.empty ? NULL : describe_bytes(t->range.largest.at, t->range.largest.len),
+      .upper_bound_len = t->range.largest.len,
       .comparator = nay_sst__comparator_name(t->order.user),
-      .comparator_stored = t->comparator_stored,
+      .comparator_stored = t->sorting.comparator_stored,
       .key = nay_sst__key(t),
-      .native = t->full.filter,
-      .properties = t->properties_info.size != 0 ? &t->properties_info : NULL,
-      .foreign = t->foreign != NULL ? &t->foreign_info : NULL,
+      .native = t->filters.full.filter,
+      .properties = t->meta.stated.size != 0 ? &t->meta.stated : NULL,
+      .foreign = t->foreign != NULL ? &t->meta.foreign : NULL,
       .counters = nay_sst__counters(t),
   };
   nay__abi_write(NAY_ABI_SST_INFO, &i, info);

@@ -38,17 +38,18 @@ static nay_status filter_copy_name(const nay_sst *t, nay_buffer *to, nay_bytes n
 
 /* Checks and opens the bytes of a whole-key filter. False: it cannot be used. */
 static bool filter_accept(nay_sst *t, nay_sst_filter_layout layout, bool native, nay_bytes bytes) {
-  t->filter_at = bytes;
+  t->filters.at = bytes;
   switch (layout) {
     case NAY_SST_BLOCK_FILTER:
-      return nay_sst__filter_block_open(bytes.at, bytes.len, &t->filter_block);
+      return nay_sst__filter_block_open(bytes.at, bytes.len, &t->filters.block);
     case NAY_SST_PARTITIONED_FILTER:
-      t->npartitions = 0;
-      return nay_sst__block_open(bytes.at, bytes.len, NULL, &t->partitions) == NAY_OK;
+      t->filters.npartitions = 0;
+      return nay_sst__block_open(bytes.at, bytes.len, NULL, &t->filters.partitions) == NAY_OK;
     default:
       if (native)
-        t->full = nay_sst__native_filter_of(nay_sst__filter_decode(t, bytes, &t->allocator));
-      return !native || t->full.filter != NULL;
+        t->filters.full =
+            nay_sst__native_filter_of(nay_sst__filter_decode(t, bytes, &t->allocator));
+      return !native || t->filters.full.filter != NULL;
   }
 }
 
@@ -66,45 +67,46 @@ static nay_status filter_open_cached(nay_sst *t, nay_cached what, const nay_chec
 
 /* Opens a native full filter that lives in the cache. */
 static nay_status filter_open_full(nay_sst *t, const nay_checked_handle *handle) {
-  NAY_TRY(filter_open_cached(t, NAY_CACHED_FILTER, handle, &t->filter_used));
-  if (t->filter_used) t->filter_handle = *handle;
-  if (!t->filter_used) nay_sst__filter_fault(t);
+  NAY_TRY(filter_open_cached(t, NAY_CACHED_FILTER, handle, &t->filters.used));
+  if (t->filters.used) t->filters.handle = *handle;
+  if (!t->filters.used) nay_sst__filter_fault(t);
   return NAY_OK;
 }
 
 /* Opens a filter whose bytes are used as they are, or decoded into memory. */
 static nay_status filter_open_bytes(nay_sst *t, const nay_meta_entry *e, bool native) {
   nay_bytes bytes;
-  nay_status status = nay_sst__table_read_checked(t, &e->block, &t->filter_hold, NULL, &bytes);
+  nay_status status = nay_sst__table_read_checked(t, &e->block, &t->filters.hold, NULL, &bytes);
   if (status == NAY_ENOMEM) return status;
-  t->filter_used = status == NAY_OK && filter_accept(t, e->layout, native, bytes);
-  if (t->full.filter != NULL) { /* decoded: the bytes are not needed any more */
-    nay_sst__hold_free(t->filter_hold);
-    t->filter_hold = NULL;
-  } else if (t->filter_used && nay_sst__budgeted(t) && !nay_sst__in_place(t, e->block.at)) {
-    t->filter_handle = e->block;
+  t->filters.used = status == NAY_OK && filter_accept(t, e->layout, native, bytes);
+  if (t->filters.full.filter != NULL) { /* decoded: the bytes are not needed any more */
+    nay_sst__hold_free(t->filters.hold);
+    t->filters.hold = NULL;
+  } else if (t->filters.used && nay_sst__budgeted(t) && !nay_sst__in_place(t, e->block.at)) {
+    t->filters.handle = e->block;
   }
   return NAY_OK;
 }
 
 static nay_status filter_open_whole(nay_sst *t, const nay_meta_entry *e) {
-  if (t->filter_used) return NAY_OK; /* the first filter that is usable wins */
-  t->filter = e->layout;
-  NAY_TRY(filter_copy_name(t, &t->policy_name, e->name));
+  if (t->filters.used) return NAY_OK; /* the first filter that is usable wins */
+  t->filters.layout = e->layout;
+  NAY_TRY(filter_copy_name(t, &t->filters.policy_name, e->name));
   bool native = e->layout != NAY_SST_BLOCK_FILTER && nay_sst__bytes_are(e->name, NAY_NATIVE_POLICY);
-  t->policy = native ? NULL : filter_find_policy(t, e->name);
-  bool fits =
-      nay_sst__equal_is_same(t->order) || nay_sst__policy_folds(t->policy, t->order.user->name);
-  if (!e->has_handle || !nay_sst__handle_fits(e->block.at, t->footer.at)) {
+  t->filters.policy = native ? NULL : filter_find_policy(t, e->name);
+  bool fits = nay_sst__equal_is_same(t->order) ||
+              nay_sst__policy_folds(t->filters.policy, t->order.user->name);
+  if (!e->has_handle || !nay_sst__handle_fits(e->block.at, t->meta.footer.at)) {
     nay_sst__filter_fault(t);
     return NAY_OK;
   }
-  t->filter_bytes = e->block.at.size;
-  if ((!native && t->policy == NULL) || !fits) return NAY_OK; /* an unknown policy is no fault */
+  t->filters.nbytes = e->block.at.size;
+  if ((!native && t->filters.policy == NULL) || !fits)
+    return NAY_OK; /* an unknown policy is no fault */
   bool full = native && e->layout == NAY_SST_FULL_FILTER;
   if (full && e->block.at.size != 0 && nay_sst__budgeted(t)) return filter_open_full(t, &e->block);
   NAY_TRY(filter_open_bytes(t, e, native));
-  if (!t->filter_used) nay_sst__filter_fault(t);
+  if (!t->filters.used) nay_sst__filter_fault(t);
   return NAY_OK;
 }
 
@@ -113,26 +115,26 @@ static nay_status filter_load_prefix(nay_sst *t, const nay_checked_handle *handl
   nay_bytes bytes;
   nay_hold *hold = NULL;
   if (nay_sst__budgeted(t) && handle->at.size != 0) {
-    t->prefix_handle = *handle;
-    return filter_open_cached(t, NAY_CACHED_PREFIX, handle, &t->prefix_used);
+    t->filters.prefix_handle = *handle;
+    return filter_open_cached(t, NAY_CACHED_PREFIX, handle, &t->filters.prefix_used);
   }
   nay_status status = nay_sst__table_read_checked(t, handle, &hold, NULL, &bytes);
-  if (status == NAY_OK) t->prefix = nay_sst__filter_decode(t, bytes, &t->allocator);
-  t->prefix_used = t->prefix != NULL;
+  if (status == NAY_OK) t->filters.prefix = nay_sst__filter_decode(t, bytes, &t->allocator);
+  t->filters.prefix_used = t->filters.prefix != NULL;
   nay_sst__hold_free(hold);
   return status == NAY_ENOMEM ? status : NAY_OK;
 }
 
 static nay_status filter_open_prefix(nay_sst *t, const nay_meta_entry *e) {
-  if (t->prefix_used) return NAY_OK;
-  NAY_TRY(filter_copy_name(t, &t->prefix_name, e->name));
+  if (t->filters.prefix_used) return NAY_OK;
+  NAY_TRY(filter_copy_name(t, &t->filters.prefix_name, e->name));
   const nay_sst_prefix *extractor = t->options.prefix;
   bool ours = extractor != NULL && nay_sst__bytes_are(e->name, extractor->name);
-  if (e->has_handle && nay_sst__handle_fits(e->block.at, t->footer.at)) {
-    t->prefix_bytes = e->block.at.size;
+  if (e->has_handle && nay_sst__handle_fits(e->block.at, t->meta.footer.at)) {
+    t->filters.prefix_bytes = e->block.at.size;
     if (ours) NAY_TRY(filter_load_prefix(t, &e->block));
   }
-  if (ours && !t->prefix_used) nay_sst__filter_fault(t);
+  if (ours && !t->filters.prefix_used) nay_sst__filter_fault(t);
   return NAY_OK;
 }
 
@@ -140,14 +142,15 @@ static nay_status filter_open_prefix(nay_sst *t, const nay_meta_entry *e) {
 static void filter_set_keys(nay_sst *t, bool internal) {
   if (t->options.keys != NAY_SST_KEYS_AUTO) return;
   t->order.internal = internal;
-  t->order_guessed = false;
+  t->sorting.guessed = false;
 }
 
 /* Records the lowest offset of a meta block. */
 static void filter_note_meta_block(nay_sst *t, const nay_meta_entry *e) {
-  if (!nay_sst__meta_has_block(e, t->footer.at)) return;
-  if (!t->has_meta || e->block.at.offset < t->meta_at) t->meta_at = e->block.at.offset;
-  t->has_meta = true;
+  if (!nay_sst__meta_has_block(e, t->meta.footer.at)) return;
+  if (!t->meta.has_first || e->block.at.offset < t->meta.first_at)
+    t->meta.first_at = e->block.at.offset;
+  t->meta.has_first = true;
 }
 
 static nay_status filter_open_entry(void *ctx, const nay_meta_entry *e) {
@@ -157,19 +160,21 @@ static nay_status filter_open_entry(void *ctx, const nay_meta_entry *e) {
   switch (e->kind) {
     case NAY_META_IS_PROPERTIES: /* nay's, or RocksDB's of format_version 0, which has LevelDB's
                                     footer */
-      if (!nay_sst__meta_has_block(e, t->footer.at)) return NAY_ECORRUPT;
-      t->properties = e->block;
+      if (!nay_sst__meta_has_block(e, t->meta.footer.at)) return NAY_ECORRUPT;
+      t->meta.properties = e->block;
       /* RocksDB has internal keys only; some entry types are its own */
       if (e->engine == NAY_SST_ENGINE_ROCKSDB) {
-        t->rocksdb_meta = true;
+        t->meta.rocksdb = true;
         filter_set_keys(t, true);
       }
       return NAY_OK;
     case NAY_META_IS_RANGE_DELETIONS:
       return NAY_ENOTSUP; /* ignoring them would bring deleted keys back */
-    case NAY_META_IS_KEY: memcpy(t->key_text, e->key_text, sizeof t->key_text); return NAY_OK;
+    case NAY_META_IS_KEY:
+      memcpy(t->meta.key_text, e->key_text, sizeof t->meta.key_text);
+      return NAY_OK;
     case NAY_META_IS_KEYS:
-      t->order_named = true;
+      t->sorting.named = true;
       filter_set_keys(t, e->internal);
       return NAY_OK;
     case NAY_META_IS_FILTER:
@@ -193,8 +198,8 @@ static nay_status filter_measure_partition(void *ctx, const nay_cursor *c, nay_d
   nay_checked_handle h;
   (void)diag;
   if (!nay_sst__table_partition(t, &c->entry, &h)) return NAY_OK;
-  t->npartitions++;
-  t->filter_bytes += h.at.size;
+  t->filters.npartitions++;
+  t->filters.nbytes += h.at.size;
   sizes->largest = nay__max_u64(sizes->largest, h.at.size);
   return NAY_OK;
 }
@@ -204,34 +209,35 @@ static nay_status filter_measure_partition(void *ctx, const nay_cursor *c, nay_d
  * data block it saves. */
 static nay_status filter_open_partitions(nay_sst *t) {
   filter_sizes sizes = {.table = t};
-  (void)nay_sst__block_walk(&t->partitions, filter_measure_partition, &sizes, &t->allocator, NULL);
-  if (t->meta_cache != NULL) return NAY_OK;
+  (void)nay_sst__block_walk(&t->filters.partitions, filter_measure_partition, &sizes, &t->allocator,
+                            NULL);
+  if (t->cached.meta != NULL) return NAY_OK;
   size_t budget = FILTER_PRIVATE_CACHE + 2 * (size_t)sizes.largest;
   NAY_TRY(
       nay_sst_cache_new(&(nay_sst_cache_options){sizeof(nay_sst_cache_options), 0, budget, false},
-                        &t->allocator, NULL, &t->own_cache));
-  t->meta_cache = t->own_cache;
+                        &t->allocator, NULL, &t->cached.own));
+  t->cached.meta = t->cached.own;
   return NAY_OK;
 }
 
 /* Moves the bytes of a filter that is not used in place to the cache. */
 static nay_status filter_move_to_cache(nay_sst *t) {
-  if (t->filter_handle.at.size == 0 || t->filter_at.at == NULL) return NAY_OK;
-  bool parts = t->filter == NAY_SST_PARTITIONED_FILTER;
+  if (t->filters.handle.at.size == 0 || t->filters.at.at == NULL) return NAY_OK;
+  bool parts = t->filters.layout == NAY_SST_PARTITIONED_FILTER;
   nay_cached what = parts ? NAY_CACHED_PARTITIONS : NAY_CACHED_FILTER;
-  NAY_TRY(nay_sst__cached_put(t, what, t->filter_handle.at, t->filter_at));
-  nay_sst__hold_free(t->filter_hold);
-  t->filter_hold = NULL;
-  t->filter_at = (nay_bytes){NULL, 0};
-  t->partitions = (nay_block){.bytes = NULL};
-  t->filter_block = (nay_filter_block){.bytes = NULL};
+  NAY_TRY(nay_sst__cached_put(t, what, t->filters.handle.at, t->filters.at));
+  nay_sst__hold_free(t->filters.hold);
+  t->filters.hold = NULL;
+  t->filters.at = (nay_bytes){NULL, 0};
+  t->filters.partitions = (nay_block){.bytes = NULL};
+  t->filters.block = (nay_filter_block){.bytes = NULL};
   return NAY_OK;
 }
 
 nay_status nay_sst__filters_open(nay_sst *t, nay_diag *diag) {
   nay_hold *hold = NULL;
   nay_bytes contents;
-  nay_handle metaindex = t->footer.metaindex;
+  nay_handle metaindex = t->meta.footer.metaindex;
   nay_status status = nay_sst__table_read(t, metaindex, &hold, diag, &contents);
   if (status == NAY_OK) {
     status = nay_sst__metaindex_walk(contents, filter_open_entry, t, &t->allocator, diag);
@@ -239,22 +245,23 @@ nay_status nay_sst__filters_open(nay_sst *t, nay_diag *diag) {
   }
   nay_sst__hold_free(hold);
   NAY_TRY(status);
-  if (t->filter_used && t->filter == NAY_SST_PARTITIONED_FILTER) NAY_TRY(filter_open_partitions(t));
+  if (t->filters.used && t->filters.layout == NAY_SST_PARTITIONED_FILTER)
+    NAY_TRY(filter_open_partitions(t));
   return filter_move_to_cache(t);
 }
 
 void nay_sst__filters_free(nay_sst *t) {
-  bool parts = t->filter == NAY_SST_PARTITIONED_FILTER;
-  if (t->filter_handle.at.size != 0) {
+  bool parts = t->filters.layout == NAY_SST_PARTITIONED_FILTER;
+  if (t->filters.handle.at.size != 0) {
     nay_sst__cached_erase(t, parts ? NAY_CACHED_PARTITIONS : NAY_CACHED_FILTER,
-                          t->filter_handle.at);
+                          t->filters.handle.at);
   }
-  if (t->prefix_handle.at.size != 0)
-    nay_sst__cached_erase(t, NAY_CACHED_PREFIX, t->prefix_handle.at);
-  nay_filter_free(t->full.filter);
-  nay_filter_free(t->prefix);
-  nay_sst__hold_free(t->filter_hold);
-  nay_sst_cache_free(t->own_cache);
-  nay__buffer_free(&t->policy_name, &t->allocator);
-  nay__buffer_free(&t->prefix_name, &t->allocator);
+  if (t->filters.prefix_handle.at.size != 0)
+    nay_sst__cached_erase(t, NAY_CACHED_PREFIX, t->filters.prefix_handle.at);
+  nay_filter_free(t->filters.full.filter);
+  nay_filter_free(t->filters.prefix);
+  nay_sst__hold_free(t->filters.hold);
+  nay_sst_cache_free(t->cached.own);
+  nay__buffer_free(&t->filters.policy_name, &t->allocator);
+  nay__buffer_free(&t->filters.prefix_name, &t->allocator);
 }

@@ -25,16 +25,18 @@ static bool filter_probe_native(const nay_sst *t, const nay_native_filter *f,
 const nay_native_filter *nay_sst__filter_full(const nay_sst *t, nay_hold **hold,
                                               nay_cache_entry **pin) {
   *pin = NULL;
-  if (t->filter_handle.at.size == 0 || t->policy != NULL || t->filter != NAY_SST_FULL_FILTER) {
-    return t->full.filter != NULL ? &t->full : NULL;
+  if (t->filters.handle.at.size == 0 || t->filters.policy != NULL ||
+      t->filters.layout != NAY_SST_FULL_FILTER) {
+    return t->filters.full.filter != NULL ? &t->filters.full : NULL;
   }
-  nay_status status = nay_sst__cached(t, NAY_CACHED_FILTER, &t->filter_handle, hold, NULL, pin);
+  nay_status status = nay_sst__cached(t, NAY_CACHED_FILTER, &t->filters.handle, hold, NULL, pin);
   return status == NAY_OK ? (*pin)->native : NULL;
 }
 
 static bool filter_probe_policy(const nay_sst *t, const nay_target *target, const uint8_t *bytes,
                                 size_t len) {
-  return t->policy->may_contain(t->policy->ctx, target->user, target->len, bytes, len);
+  return t->filters.policy->may_contain(t->filters.policy->ctx, target->user, target->len, bytes,
+                                        len);
 }
 
 /* Returns the pinned cache entry of a filter. NULL: it cannot be loaded, which is counted as a
@@ -53,8 +55,8 @@ static nay_verdict filter_probe_cached(const nay_sst *t, const nay_checked_handl
                                        nay_hold **hold) {
   nay_cache_entry *e = filter_load_cached(t, NAY_CACHED_FILTER, handle, hold);
   if (e == NULL) return NAY_NOT_PROBED;
-  bool maybe = t->policy != NULL ? filter_probe_policy(t, target, e->bytes, e->len)
-                                 : filter_probe_native(t, e->native, target, memo);
+  bool maybe = t->filters.policy != NULL ? filter_probe_policy(t, target, e->bytes, e->len)
+                                         : filter_probe_native(t, e->native, target, memo);
   nay_sst__cached_release(t, e);
   return maybe ? NAY_SAYS_MAYBE : NAY_SAYS_NAY;
 }
@@ -71,7 +73,7 @@ static bool filter_find_partition_cached(const nay_sst *t, const nay_target *tar
                                          nay_hold **hold, nay_checked_handle *handle) {
   nay_block partitions;
   nay_cache_entry *e;
-  if (nay_sst__cached(t, NAY_CACHED_PARTITIONS, &t->filter_handle, hold, NULL, &e) != NAY_OK) {
+  if (nay_sst__cached(t, NAY_CACHED_PARTITIONS, &t->filters.handle, hold, NULL, &e) != NAY_OK) {
     return false;
   }
   bool found = nay_sst__block_open(e->bytes, e->len, NULL, &partitions) == NAY_OK &&
@@ -83,8 +85,8 @@ static bool filter_find_partition_cached(const nay_sst *t, const nay_target *tar
 static nay_verdict filter_probe_partition(const nay_sst *t, const nay_target *target,
                                           nay_hash_memo *memo, nay_hold **hold) {
   nay_checked_handle handle;
-  bool found = t->partitions.bytes != NULL
-                   ? filter_find_partition(t, &t->partitions, target, &handle)
+  bool found = t->filters.partitions.bytes != NULL
+                   ? filter_find_partition(t, &t->filters.partitions, target, &handle)
                    : filter_find_partition_cached(t, target, hold, &handle);
   if (found) return filter_probe_cached(t, &handle, target, memo, hold);
   nay_sst__filter_fault(t);
@@ -97,12 +99,12 @@ static nay_verdict filter_probe_prefix(const nay_sst *t, const uint8_t *key, siz
                                        nay_hold **hold, size_t *prefix_len) {
   size_t n = 0;
   const nay_sst_prefix *prefix = t->options.prefix;
-  if (!t->prefix_used || !prefix->extract(prefix->ctx, key, len, &n) || n > len)
+  if (!t->filters.prefix_used || !prefix->extract(prefix->ctx, key, len, &n) || n > len)
     return NAY_NOT_PROBED;
   nay_cache_entry *e = NULL;
-  const nay_filter *f = t->prefix;
+  const nay_filter *f = t->filters.prefix;
   if (f == NULL) {
-    e = filter_load_cached(t, NAY_CACHED_PREFIX, &t->prefix_handle, hold);
+    e = filter_load_cached(t, NAY_CACHED_PREFIX, &t->filters.prefix_handle, hold);
     if (e == NULL) return NAY_NOT_PROBED;
     f = e->native->filter;
   }
@@ -116,15 +118,15 @@ static nay_verdict filter_probe_prefix(const nay_sst *t, const uint8_t *key, siz
 nay_verdict nay_sst__probe(const nay_sst *t, const nay_target *target, nay_hash_memo *memo,
                            nay_hold **hold, size_t *prefix_len) {
   bool maybe;
-  if (!t->filter_used) return filter_probe_prefix(t, target->user, target->len, hold, prefix_len);
-  switch (t->filter) {
+  if (!t->filters.used) return filter_probe_prefix(t, target->user, target->len, hold, prefix_len);
+  switch (t->filters.layout) {
     case NAY_SST_FULL_FILTER:
-      if (t->filter_handle.at.size != 0) {
-        return filter_probe_cached(t, &t->filter_handle, target, memo, hold);
+      if (t->filters.handle.at.size != 0) {
+        return filter_probe_cached(t, &t->filters.handle, target, memo, hold);
       }
-      maybe = t->full.filter != NULL
-                  ? filter_probe_native(t, &t->full, target, memo)
-                  : filter_probe_policy(t, target, t->filter_at.at, t->filter_at.len);
+      maybe = t->filters.full.filter != NULL
+                  ? filter_probe_native(t, &t->filters.full, target, memo)
+                  : filter_probe_policy(t, target, t->filters.at.at, t->filters.at.len);
       return maybe ? NAY_SAYS_MAYBE : NAY_SAYS_NAY;
     case NAY_SST_PARTITIONED_FILTER: return filter_probe_partition(t, target, memo, hold);
     default: return NAY_NOT_PROBED;
@@ -145,7 +147,7 @@ NAY_NOINLINE static nay_verdict filter_probe_cached_block(const nay_sst *t,
                                                           const nay_target *target,
                                                           nay_handle handle, nay_hold **hold) {
   nay_filter_block block;
-  nay_cache_entry *e = filter_load_cached(t, NAY_CACHED_FILTER, &t->filter_handle, hold);
+  nay_cache_entry *e = filter_load_cached(t, NAY_CACHED_FILTER, &t->filters.handle, hold);
   if (e == NULL) return NAY_NOT_PROBED;
   bool whole = nay_sst__filter_block_open(e->bytes, e->len, &block);
   if (!whole) nay_sst__filter_fault(t);
@@ -156,9 +158,9 @@ NAY_NOINLINE static nay_verdict filter_probe_cached_block(const nay_sst *t,
 
 nay_verdict nay_sst__probe_block(const nay_sst *t, const nay_target *target, nay_handle handle,
                                  nay_hold **hold) {
-  if (!t->filter_used || t->filter != NAY_SST_BLOCK_FILTER) return NAY_NOT_PROBED;
-  if (t->filter_handle.at.size != 0) return filter_probe_cached_block(t, target, handle, hold);
-  return filter_probe_in_block(t, &t->filter_block, target, handle);
+  if (!t->filters.used || t->filters.layout != NAY_SST_BLOCK_FILTER) return NAY_NOT_PROBED;
+  if (t->filters.handle.at.size != 0) return filter_probe_cached_block(t, target, handle, hold);
+  return filter_probe_in_block(t, &t->filters.block, target, handle);
 }
 
 /* Whether all keys in [prefix, to) start with the prefix: to <= successor(prefix). */
@@ -201,7 +203,7 @@ static bool filter_range_has_one_prefix(const nay_sst *t, nay_bytes from, const 
 nay_verdict nay_sst__probe_range(const nay_sst *t, nay_bytes from, const nay_bytes *to) {
   size_t n;
   nay_hold *hold = NULL;
-  if (!t->prefix_used || !filter_range_has_one_prefix(t, from, to)) return NAY_NOT_PROBED;
+  if (!t->filters.prefix_used || !filter_range_has_one_prefix(t, from, to)) return NAY_NOT_PROBED;
   nay_verdict verdict = filter_probe_prefix(t, from.at, from.len, &hold, &n);
   nay_sst__hold_free(hold);
   return verdict;

@@ -10,15 +10,15 @@
 #include "table/get.h"
 
 bool nay_sst__get_in_range(const nay_sst *t, const nay_target *target) {
-  if (t->empty) return false;
-  size_t low = nay_sst__user_len(t->order, t->smallest.len);
-  size_t high = nay_sst__user_len(t->order, t->largest.len);
+  if (t->range.empty) return false;
+  size_t low = nay_sst__user_len(t->order, t->range.smallest.len);
+  size_t high = nay_sst__user_len(t->order, t->range.largest.len);
   nay_order order = t->order;
-  if (t->has_smallest &&
-      nay_sst__compare_users(order, target->user, target->len, t->smallest.at, low) < 0) {
+  if (t->range.has_smallest &&
+      nay_sst__compare_users(order, target->user, target->len, t->range.smallest.at, low) < 0) {
     return false;
   }
-  return nay_sst__compare_users(order, target->user, target->len, t->largest.at, high) <= 0;
+  return nay_sst__compare_users(order, target->user, target->len, t->range.largest.at, high) <= 0;
 }
 
 /* ---- trace ---- */
@@ -157,7 +157,7 @@ NAY_INLINE nay_verdict get_probe(const nay_sst *t, const nay_target *target, nay
   at->prefix_len = 0;
   nay_verdict verdict = nay_sst__probe(t, target, memo, hold, &at->prefix_len);
   *status = NAY_OK;
-  bool per_block = t->filter_used && t->filter == NAY_SST_BLOCK_FILTER;
+  bool per_block = t->filters.used && t->filters.layout == NAY_SST_BLOCK_FILTER;
   if (!per_block) get_trace_verdict(memo, verdict);
   if (verdict == NAY_SAYS_NAY) return verdict;
   *status = nay_sst__get_locate(t, target, pin, diag, at);
@@ -175,9 +175,9 @@ nay_status nay_sst__get(const nay_sst *t, const nay_target *target, nay_hash_mem
   nay_status status;
   nay_get_position at;
   nay_sst_tally *counts = t->counts;
-  if (t->order_unknown != NAY_OK) {
+  if (t->sorting.unknown != NAY_OK) {
     nay__atomic_increment64(&counts->unfiltered);
-    get_trace_end(memo, t->order_unknown, false);
+    get_trace_end(memo, t->sorting.unknown, false);
     return nay_sst__order_unknown(t, diag);
   }
   if (!nay_sst__get_in_range(t, target)) {
@@ -229,7 +229,7 @@ bool nay_sst_may_contain(const nay_sst *t, const void *key, size_t len) {
   nay_hold *hold = NULL;
   nay_status status = NAY_OK;
   nay_get_position at;
-  if (t->order_unknown != NAY_OK) return true;
+  if (t->sorting.unknown != NAY_OK) return true;
   if (!nay_sst__get_in_range(t, &target)) return false;
   nay_index_pin pin = {.entry = NULL};
   nay_verdict verdict = get_probe(t, &target, &memo, &hold, &pin, NULL, &status, &at);

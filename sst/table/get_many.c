@@ -144,7 +144,7 @@ static void many_search(const nay_sst *t, nay_get_batch *b, many_step *s, nay_ve
   nay_target target = many_target(b, s->i);
   nay_sst_value found = {.size = sizeof found};
   nay_status status = s->status;
-  if (status == NAY_OK && t->filter_used && t->filter == NAY_SST_BLOCK_FILTER) {
+  if (status == NAY_OK && t->filters.used && t->filters.layout == NAY_SST_BLOCK_FILTER) {
     verdict = nay_sst__probe_block(t, &target, s->at.handle, &b->filter_hold);
   }
   if (verdict == NAY_SAYS_NAY) {
@@ -172,9 +172,9 @@ static void many_search(const nay_sst *t, nay_get_batch *b, many_step *s, nay_ve
 /* Returns the block if it is mapped. NULL: it must be read. */
 static const uint8_t *many_in_place(const nay_sst *t, const many_step *s) {
   nay_handle h = s->at.handle;
-  bool mapped = s->status == NAY_OK && t->bytes != NULL && t->foreign == NULL &&
-                nay_sst__handle_fits(h, t->footer.at) && h.size >= 4;
-  return mapped ? t->bytes + h.offset : NULL;
+  bool mapped = s->status == NAY_OK && t->source.bytes != NULL && t->foreign == NULL &&
+                nay_sst__handle_fits(h, t->meta.footer.at) && h.size >= 4;
+  return mapped ? t->source.bytes + h.offset : NULL;
 }
 
 static void many_prefetch_end(const nay_sst *t, const many_step *s) {
@@ -198,7 +198,7 @@ static void many_prefetch_restarts(const nay_sst *t, const many_step *s) {
 /* Makes sure that the batch has the hashes for a native full filter. False: the table has no such
  * filter, or its secret key is missing. */
 static bool many_hash(const nay_sst *t, const nay_native_filter *f, nay_get_batch *b) {
-  bool native = t->filter_used && t->filter == NAY_SST_FULL_FILTER && f != NULL;
+  bool native = t->filters.used && t->filters.layout == NAY_SST_FULL_FILTER && f != NULL;
   if (!native) return false;
   if (b->hashed && nay_hasher_same(&b->hasher, &f->hasher)) return true;
   b->hashed = nay_hasher_hash_many(&f->hasher, b->keys, b->lens, b->n, b->lo, b->hi) == NAY_OK;
@@ -314,12 +314,13 @@ static void many_count(const nay_sst *t, const many_tally *tally) {
 
 void nay_sst__get_many(const nay_sst *t, nay_get_batch *b, size_t from, size_t to) {
   many_tally tally = {.out_of_range = to - from};
-  if (t->order_unknown != NAY_OK) {
-    for (size_t i = from; i < to; i++) many_answer(b, i, t->order_unknown, &t->order_unknown_why);
+  if (t->sorting.unknown != NAY_OK) {
+    for (size_t i = from; i < to; i++)
+      many_answer(b, i, t->sorting.unknown, &t->sorting.unknown_why);
     tally = (many_tally){.unfiltered = to - from};
-  } else if (!t->empty) {
-    if (t->has_smallest) from = many_bound(t, b, from, to, &t->smallest, true);
-    to = many_bound(t, b, from, to, &t->largest, false);
+  } else if (!t->range.empty) {
+    if (t->range.has_smallest) from = many_bound(t, b, from, to, &t->range.smallest, true);
+    to = many_bound(t, b, from, to, &t->range.largest, false);
     tally.out_of_range -= to - from;
     if (from < to) many_in_range(t, b, from, to, &tally);
   }

@@ -12,7 +12,7 @@ nay_status nay_sst_iter_new(const nay_sst *t, nay_diag *diag, nay_sst_iter **ite
   if (it == NULL) return nay__fail(diag, NAY_ENOMEM, "no memory for an iterator", 0);
   nay_cursor cursor = {.order = t->order, .allocator = &t->allocator};
   *it = (nay_sst_iter){.table = t, .index = cursor, .data = cursor, .status = NAY_EEND};
-  it->index.block = t->index;
+  it->index.block = t->blocks.index;
   if (t->options.readahead != 0) {
     if (nay_sst__hold_of(t, &it->hold) == NULL) {
       nay__free(&t->allocator, it, sizeof *it);
@@ -136,7 +136,7 @@ nay_status nay_sst_iter_prev(nay_sst_iter *it) {
 static nay_status iter_seek(nay_sst_iter *it, const void *key, size_t len) {
   nay_target target = {len != 0 ? key : (const void *)"", len,
                        NAY_KEY_TRAILER_OF(NAY_SST_MAX_SEQUENCE)};
-  if (it->table->order_unknown != NAY_OK) {
+  if (it->table->sorting.unknown != NAY_OK) {
     return iter_set_status(it, nay_sst__order_unknown(it->table, &it->diag));
   }
   nay_status status = iter_index(it);
@@ -154,7 +154,7 @@ static nay_status iter_seek(nay_sst_iter *it, const void *key, size_t len) {
  * first. */
 static nay_status iter_seek_back(nay_sst_iter *it, const nay_target *target, bool stay) {
   it->has_end = false;
-  if (it->table->order_unknown != NAY_OK) {
+  if (it->table->sorting.unknown != NAY_OK) {
     return iter_set_status(it, nay_sst__order_unknown(it->table, &it->diag));
   }
   nay_status status = iter_index(it);

@@ -24,27 +24,28 @@ static nay_status open_walk_block(nay_sst *t, const nay_entry *entry, nay_diag *
                                   nay_handle *first) {
   nay_handle handle;
   NAY_TRY(nay_sst__table_handle(t, entry->value, entry->value_len, diag, &handle));
-  if (t->nblocks == 0) *first = handle;
-  if (handle.offset < t->blocks_end) {
+  if (t->blocks.n == 0) *first = handle;
+  if (handle.offset < t->blocks.end) {
     return nay__fail(diag, NAY_ECORRUPT, "the blocks of the index overlap", entry->at);
   }
-  t->blocks_end = handle.offset + handle.size + NAY_BLOCK_TRAILER;
-  t->nblocks++;
+  t->blocks.end = handle.offset + handle.size + NAY_BLOCK_TRAILER;
+  t->blocks.n++;
   return NAY_OK;
 }
 
 /* Walks the index: counts the data blocks, finds the first one and the end of the last, and copies
  * the last index key, an upper bound of all keys. */
 static nay_status open_walk_index(nay_sst *t, nay_diag *diag, nay_handle *first) {
-  nay_cursor c = {.block = t->index, .order = NAY_BYTEWISE, .allocator = &t->allocator};
+  nay_cursor c = {.block = t->blocks.index, .order = NAY_BYTEWISE, .allocator = &t->allocator};
   nay_status status = nay_sst__cursor_first(&c, diag);
-  t->empty = status == NAY_EEND;
+  t->range.empty = status == NAY_EEND;
   while (status == NAY_OK) {
     status = open_walk_block(t, &c.entry, diag, first);
     if (status == NAY_OK) status = nay_sst__cursor_next(&c, diag);
   }
   /* a cursor past the end still has the last key */
-  if (status == NAY_EEND) status = t->empty ? NAY_OK : open_copy_key(t, &t->largest, &c.key);
+  if (status == NAY_EEND)
+    status = t->range.empty ? NAY_OK : open_copy_key(t, &t->range.largest, &c.key);
   nay__buffer_free(&c.key, &t->allocator);
   return status;
 }
@@ -64,19 +65,19 @@ nay_status nay_sst__first_block(nay_sst *t, nay_handle handle) {
     status = nay_sst__table_block_open(t, contents, handle, &why, &block);
   }
   bool readable = status == NAY_OK;
-  if (t->order_guessed && status != NAY_ENOMEM) {
+  if (t->sorting.guessed && status != NAY_ENOMEM) {
     nay_status memory = nay_sst__guess_order(t, readable ? &block : NULL);
     if (!readable && t->order.internal) {
-      t->order_unknown = status;
-      t->order_unknown_why = why;
+      t->sorting.unknown = status;
+      t->sorting.unknown_why = why;
     }
     if (memory != NAY_OK) status = memory;
   }
   if (status == NAY_OK) {
     c.block = block;
     status = nay_sst__cursor_first(&c, NULL);
-    if (status == NAY_OK) status = open_copy_key(t, &t->smallest, &c.key);
-    t->has_smallest = status == NAY_OK;
+    if (status == NAY_OK) status = open_copy_key(t, &t->range.smallest, &c.key);
+    t->range.has_smallest = status == NAY_OK;
   }
   nay__buffer_free(&c.key, &t->allocator);
   nay_sst__hold_free(hold);
@@ -85,28 +86,28 @@ nay_status nay_sst__first_block(nay_sst *t, nay_handle handle) {
 
 static nay_status open_codec_of(nay_sst *t, nay_handle handle, nay_diag *diag) {
   uint64_t at = handle.offset + handle.size;
-  if (t->bytes != NULL) {
-    t->first_codec = t->bytes[at];
+  if (t->source.bytes != NULL) {
+    t->blocks.first_codec = t->source.bytes[at];
     return NAY_OK;
   }
-  return nay_sst__io_read(&t->file, at, &t->first_codec, 1, diag);
+  return nay_sst__io_read(&t->source.file, at, &t->blocks.first_codec, 1, diag);
 }
 
 /* ---- opening ---- */
 
 static nay_status open_footer(nay_sst *t, nay_diag *diag) {
   uint8_t bytes[NAY_FOOTER_MAX];
-  size_t len = t->file_len < sizeof bytes ? (size_t)t->file_len : sizeof bytes;
+  size_t len = t->source.len < sizeof bytes ? (size_t)t->source.len : sizeof bytes;
   const uint8_t *tail = bytes;
-  if (t->bytes != NULL) {
-    tail = t->bytes + (t->file_len - len);
+  if (t->source.bytes != NULL) {
+    tail = t->source.bytes + (t->source.len - len);
   } else {
-    NAY_TRY(nay_sst__io_read(&t->file, t->file_len - len, bytes, len, diag));
+    NAY_TRY(nay_sst__io_read(&t->source.file, t->source.len - len, bytes, len, diag));
   }
-  NAY_TRY(nay_sst__footer_load(tail, len, t->file_len, diag, &t->footer));
-  if (!t->footer.rocksdb) return NAY_OK;
+  NAY_TRY(nay_sst__footer_load(tail, len, t->source.len, diag, &t->meta.footer));
+  if (!t->meta.footer.rocksdb) return NAY_OK;
   return nay__fail(diag, NAY_EFORMAT, "a RocksDB table: nay reads only its filters",
-                   t->file_len - 8);
+                   t->source.len - 8);
 }
 
 /* Compares the comparator that the table names with the caller's. A table without a name is
@@ -117,27 +118,28 @@ static nay_status open_comparator(nay_sst *t, const nay_properties *p, nay_diag 
   if (t->options.stored_comparator != NULL) {
     nay_sst__name_copy(t->options.stored_comparator, stored, NAY_SST_COMPARATOR_NAME);
   }
-  t->comparator_stored = stored[0] != '\0';
-  if (!t->comparator_stored && t->order_named) stored = NAY_BYTEWISE_NAME;
+  t->sorting.comparator_stored = stored[0] != '\0';
+  if (!t->sorting.comparator_stored && t->sorting.named) stored = NAY_BYTEWISE_NAME;
   if (stored[0] == '\0' || strcmp(stored, nay_sst__comparator_name(t->order.user)) == 0)
     return NAY_OK;
-  t->own_comparator.size = sizeof t->own_comparator;
+  t->sorting.own_comparator.size = sizeof t->sorting.own_comparator;
   if (t->order.user == NULL && (t->options.flags & NAY_SST_STORED_COMPARATOR) != 0 &&
-      nay_sst_comparator_find(stored, &t->own_comparator) == NAY_OK) {
-    t->order.user = &t->own_comparator;
+      nay_sst_comparator_find(stored, &t->sorting.own_comparator) == NAY_OK) {
+    t->order.user = &t->sorting.own_comparator;
     return NAY_OK;
   }
   return nay__fail(diag, NAY_EMISMATCH, "the table was made with a comparator of another name",
-                   t->properties.at.offset + p->comparator_at);
+                   t->meta.properties.at.offset + p->comparator_at);
 }
 
 /* Copies the properties block as it is stored, with its trailer. */
 static nay_status open_copy_properties(nay_sst *t, nay_buffer *copy, nay_diag *diag) {
-  nay_handle h = t->properties.at;
+  nay_handle h = t->meta.properties.at;
   size_t len = (size_t)h.size + NAY_BLOCK_TRAILER;
   NAY_TRY(nay__buffer_reserve(copy, len, &t->allocator));
-  if (t->bytes == NULL) return nay_sst__io_read(&t->file, h.offset, copy->at, len, diag);
-  memcpy(copy->at, t->bytes + h.offset, len);
+  if (t->source.bytes == NULL)
+    return nay_sst__io_read(&t->source.file, h.offset, copy->at, len, diag);
+  memcpy(copy->at, t->source.bytes + h.offset, len);
   return NAY_OK;
 }
 
@@ -149,12 +151,12 @@ static nay_status open_check_ingested(nay_sst *t, nay_properties *p, nay_diag *d
   nay_properties found = {.nentries = 0};
   nay_status status = open_copy_properties(t, &copy, diag);
   if (status == NAY_OK) {
-    nay_bytes contents = {copy.at, (size_t)t->properties.at.size};
+    nay_bytes contents = {copy.at, (size_t)t->meta.properties.at.size};
     status = nay_sst__properties_load(contents, &t->allocator, NULL, &found);
   }
   if (status == NAY_OK && found.sequence_at != 0) {
     memset(copy.at + found.sequence_at, 0, 8);
-    if (nay_sst__block_intact(&t->footer, copy.at, t->properties.at)) *p = found;
+    if (nay_sst__block_intact(&t->meta.footer, copy.at, t->meta.properties.at)) *p = found;
   }
   nay__buffer_free(&copy, &t->allocator);
   return status == NAY_ECORRUPT ? NAY_OK : status;
@@ -162,45 +164,46 @@ static nay_status open_check_ingested(nay_sst *t, nay_properties *p, nay_diag *d
 
 static nay_status open_load_properties(nay_sst *t, nay_properties *p, nay_diag *diag) {
   nay_bytes contents;
-  nay_status status =
-      nay_sst__table_read_checked(t, &t->properties, &t->properties_hold, diag, &contents);
-  if (status == NAY_ECORRUPT && t->rocksdb_meta) {
+  nay_status status = nay_sst__table_read_checked(t, &t->meta.properties, &t->meta.properties_hold,
+                                                  diag, &contents);
+  if (status == NAY_ECORRUPT && t->meta.rocksdb) {
     NAY_TRY(open_check_ingested(t, p, diag));
     if (p->unsupported != NULL) return NAY_OK;
   }
   NAY_TRY(status);
   status = nay_sst__properties_load(contents, &t->allocator, diag, p);
-  return nay_sst__in_file(status, diag, t->properties.at);
+  return nay_sst__in_file(status, diag, t->meta.properties.at);
 }
 
 /* Reads the properties. RocksDB's format_version 0 has LevelDB's footer and blocks, but some of its
  * options would make answers wrong; its filter block may have prefixes only. */
 static nay_status open_properties(nay_sst *t, nay_diag *diag) {
   nay_properties p = {.whole_keys = true};
-  if (t->properties.at.size != 0) NAY_TRY(open_load_properties(t, &p, diag));
+  if (t->meta.properties.at.size != 0) NAY_TRY(open_load_properties(t, &p, diag));
   if (p.unsupported != NULL) {
-    return nay__fail(diag, NAY_ENOTSUP, p.unsupported, t->properties.at.offset + p.unsupported_at);
+    return nay__fail(diag, NAY_ENOTSUP, p.unsupported,
+                     t->meta.properties.at.offset + p.unsupported_at);
   }
-  t->stats = p.stats;
-  t->for_ingestion = p.for_ingestion;
-  if (!p.whole_keys) t->filter_used = false;
+  t->meta.stats = p.stats;
+  t->meta.for_ingestion = p.for_ingestion;
+  if (!p.whole_keys) t->filters.used = false;
   return open_comparator(t, &p, diag);
 }
 
 nay_status nay_sst__note_checks(nay_sst *t) {
-  t->checked_len = t->index.end / 32 + 1;
-  t->checked = nay__alloc(&t->allocator, t->checked_len);
-  if (t->checked == NULL) return NAY_ENOMEM;
-  memset(t->checked, 0, t->checked_len);
+  t->blocks.checked_len = t->blocks.index.end / 32 + 1;
+  t->blocks.checked = nay__alloc(&t->allocator, t->blocks.checked_len);
+  if (t->blocks.checked == NULL) return NAY_ENOMEM;
+  memset(t->blocks.checked, 0, t->blocks.checked_len);
   return NAY_OK;
 }
 
 static nay_status open_index(nay_sst *t, nay_diag *diag, nay_handle *first) {
   nay_bytes contents;
-  nay_handle handle = t->footer.index;
-  NAY_TRY(nay_sst__table_read(t, handle, &t->index_hold, diag, &contents));
-  NAY_TRY(nay_sst__in_file(nay_sst__block_open(contents.at, contents.len, diag, &t->index), diag,
-                           handle));
+  nay_handle handle = t->meta.footer.index;
+  NAY_TRY(nay_sst__table_read(t, handle, &t->blocks.index_hold, diag, &contents));
+  NAY_TRY(nay_sst__in_file(nay_sst__block_open(contents.at, contents.len, diag, &t->blocks.index),
+                           diag, handle));
   return nay_sst__in_file(open_walk_index(t, diag, first), diag, handle);
 }
 
@@ -209,32 +212,33 @@ static nay_status open_index(nay_sst *t, nay_diag *diag, nay_handle *first) {
  * index, and no empty index can hide the data. RocksDB writes the metaindex last; in a table of
  * LevelDB that means the two handles were exchanged. */
 static nay_status open_check_layout(const nay_sst *t, nay_handle first, nay_diag *diag) {
-  const nay_footer *f = &t->footer;
+  const nay_footer *f = &t->meta.footer;
   const char *what = NULL;
   bool rocksdb = f->index.offset < f->metaindex.offset;
   uint64_t meta = nay__min_u64(f->index.offset, f->metaindex.offset);
-  if (t->has_meta) meta = nay__min_u64(meta, t->meta_at);
-  if (t->empty && meta != 0) what = "the index is empty, but the file begins with a data block";
-  if (t->blocks_end > meta) what = "a block of the index lies behind the first meta block";
+  if (t->meta.has_first) meta = nay__min_u64(meta, t->meta.first_at);
+  if (t->range.empty && meta != 0)
+    what = "the index is empty, but the file begins with a data block";
+  if (t->blocks.end > meta) what = "a block of the index lies behind the first meta block";
   if (first.offset != 0) what = "the first block of the index does not begin the file";
-  if (rocksdb && !t->rocksdb_meta) what = "the footer names another block as the metaindex";
+  if (rocksdb && !t->meta.rocksdb) what = "the footer names another block as the metaindex";
   return what != NULL ? nay__fail(diag, NAY_ECORRUPT, what, f->at) : NAY_OK;
 }
 
 static nay_status open_parts(nay_sst *t, nay_diag *diag) {
   nay_handle first = {0, 0};
   NAY_TRY(open_footer(t, diag));
-  t->order_guessed = t->options.keys == NAY_SST_KEYS_AUTO;
+  t->sorting.guessed = t->options.keys == NAY_SST_KEYS_AUTO;
   t->order = (nay_order){t->options.comparator, t->options.keys == NAY_SST_KEYS_INTERNAL};
   NAY_TRY(nay_sst__filters_open(t, diag)); /* also tells whether the other blocks are RocksDB's */
   NAY_TRY(open_properties(t, diag));
   NAY_TRY(open_index(t, diag, &first));
   NAY_TRY(open_check_layout(t, first, diag));
-  if (!nay_sst__table_stats_check(&t->stats, t->order)) {
+  if (!nay_sst__table_stats_check(&t->meta.stats, t->order)) {
     return nay__fail(diag, NAY_ECORRUPT, "properties of the table contradict each other",
-                     t->properties.at.offset);
+                     t->meta.properties.at.offset);
   }
-  if (t->empty) return NAY_OK;
+  if (t->range.empty) return NAY_OK;
   NAY_TRY(nay_sst__note_checks(t));
   NAY_TRY(open_codec_of(t, first, diag));
   NAY_TRY(nay_sst__first_block(t, first));
@@ -278,8 +282,8 @@ static nay_status open_new(const nay_sst_read_options *options, const nay_alloca
   if (o.stored_comparator != NULL) o.stored_comparator[0] = '\0';
   *counts = (nay_sst_tally){.out_of_range = 0};
   *t = (nay_sst){.allocator = a, .options = o, .counts = counts};
-  if (o.cache != NULL) t->cache_id = nay_sst__cache_id(o.cache);
-  t->meta_cache = o.cache;
+  if (o.cache != NULL) t->cached.id = nay_sst__cache_id(o.cache);
+  t->cached.meta = o.cache;
   *sst = t;
   return NAY_OK;
 }
@@ -290,11 +294,12 @@ static nay_status open_recognise(const nay_sst *t, nay_diag *diag,
   uint8_t bytes[64];
   const uint8_t *tail = bytes;
   *engine = NULL;
-  if (t->file_len < sizeof bytes) return NAY_OK;
-  if (t->bytes != NULL) {
-    tail = t->bytes + (t->file_len - sizeof bytes);
+  if (t->source.len < sizeof bytes) return NAY_OK;
+  if (t->source.bytes != NULL) {
+    tail = t->source.bytes + (t->source.len - sizeof bytes);
   } else {
-    NAY_TRY(nay_sst__io_read(&t->file, t->file_len - sizeof bytes, bytes, sizeof bytes, diag));
+    NAY_TRY(
+        nay_sst__io_read(&t->source.file, t->source.len - sizeof bytes, bytes, sizeof bytes, diag));
   }
   *engine = nay_sst__foreign_recognise(tail, sizeof bytes);
   return NAY_OK;
@@ -306,24 +311,24 @@ static size_t open_memory_of(const nay_hold *h) {
 
 /* Moves the verified index to the cache, unless it is used in place. */
 static nay_status open_move_index_to_cache(nay_sst *t) {
-  if (t->index_hold == NULL || t->foreign != NULL || !nay_sst__budgeted(t)) return NAY_OK;
-  nay_bytes bytes = {t->index.bytes, nay_sst__block_len(&t->index)};
-  t->index_crc = nay_sst__crc32c(0, bytes.at, bytes.len);
-  NAY_TRY(nay_sst__cached_put(t, NAY_CACHED_INDEX, t->footer.index, bytes));
-  nay_sst__hold_free(t->index_hold);
-  t->index_hold = NULL;
-  t->index = (nay_block){.bytes = NULL};
+  if (t->blocks.index_hold == NULL || t->foreign != NULL || !nay_sst__budgeted(t)) return NAY_OK;
+  nay_bytes bytes = {t->blocks.index.bytes, nay_sst__block_len(&t->blocks.index)};
+  t->blocks.index_crc = nay_sst__crc32c(0, bytes.at, bytes.len);
+  NAY_TRY(nay_sst__cached_put(t, NAY_CACHED_INDEX, t->meta.footer.index, bytes));
+  nay_sst__hold_free(t->blocks.index_hold);
+  t->blocks.index_hold = NULL;
+  t->blocks.index = (nay_block){.bytes = NULL};
   return NAY_OK;
 }
 
 /* Charges the memory that an open table keeps to the cache's budget. */
 static void open_charge_memory(nay_sst *t) {
   if ((t->options.flags & NAY_SST_BUDGETED) == 0) return;
-  t->held = sizeof *t + t->checked_len + t->smallest.cap + t->largest.cap +
-            open_memory_of(t->index_hold) + open_memory_of(t->filter_hold) +
-            open_memory_of(t->properties_hold) + nay_filter_nbytes(t->full.filter) +
-            nay_filter_nbytes(t->prefix);
-  nay_sst__cache_hold(t->options.cache, t->held);
+  t->cached.held = sizeof *t + t->blocks.checked_len + t->range.smallest.cap +
+                   t->range.largest.cap + open_memory_of(t->blocks.index_hold) +
+                   open_memory_of(t->filters.hold) + open_memory_of(t->meta.properties_hold) +
+                   nay_filter_nbytes(t->filters.full.filter) + nay_filter_nbytes(t->filters.prefix);
+  nay_sst__cache_hold(t->options.cache, t->cached.held);
 }
 
 /* Sets *engine to the engine that the options name, after a check of the magic number; NULL:
@@ -334,7 +339,7 @@ static nay_status open_engine(nay_sst *t, nay_diag *diag, const nay_foreign_engi
   const nay_foreign_engine *found = *engine;
   *engine = nay_sst__foreign_find(t->options.layout);
   t->options.layout = NULL; /* the caller's text */
-  return nay_sst__foreign_check_name(*engine, found, t->file_len, diag);
+  return nay_sst__foreign_check_name(*engine, found, t->source.len, diag);
 }
 
 /* Opens the table in `t`, or frees it. */
@@ -364,12 +369,12 @@ nay_status nay_sst_open(const char *path, const nay_sst_read_options *options,
   if (path == NULL || sst == NULL) return nay__fail(diag, NAY_EINVAL, "path or sst is NULL", 0);
   NAY_TRY(open_new(options, allocator, diag, &t));
   if ((t->options.flags & NAY_SST_PREAD) != 0) {
-    status = nay_sst__io_open(path, diag, &t->file);
-    t->file_len = t->file.length;
+    status = nay_sst__io_open(path, diag, &t->source.file);
+    t->source.len = t->source.file.length;
   } else {
-    status = nay__file_map(path, diag, &t->mapping, &len);
-    t->bytes = t->mapping != NULL ? t->mapping : (const uint8_t *)"";
-    t->file_len = len;
+    status = nay__file_map(path, diag, &t->source.mapping, &len);
+    t->source.bytes = t->source.mapping != NULL ? t->source.mapping : (const uint8_t *)"";
+    t->source.len = len;
   }
   if (status == NAY_OK) return open_finish(t, diag, sst);
   nay_sst_free(t);
@@ -383,8 +388,8 @@ nay_status nay_sst_view(const void *bytes, size_t len, const nay_sst_read_option
     return nay__fail(diag, NAY_EINVAL, "bytes or sst is NULL", 0);
   }
   NAY_TRY(open_new(options, allocator, diag, &t));
-  t->bytes = len != 0 ? bytes : "";
-  t->file_len = len;
+  t->source.bytes = len != 0 ? bytes : "";
+  t->source.len = len;
   return open_finish(t, diag, sst);
 }
 
@@ -400,11 +405,11 @@ nay_status nay_sst_open_file(const nay_sst_file *file, const nay_sst_read_option
                      0);
   }
   NAY_TRY(open_new(options, allocator, diag, &t));
-  t->file = own;
-  t->file.close = NULL; /* the file belongs to the caller until the table is open */
-  t->file_len = own.length;
+  t->source.file = own;
+  t->source.file.close = NULL; /* the file belongs to the caller until the table is open */
+  t->source.len = own.length;
   NAY_TRY(open_finish(t, diag, &t));
-  t->file.close = own.close;
+  t->source.file.close = own.close;
   *sst = t;
   return NAY_OK;
 }
@@ -412,17 +417,17 @@ nay_status nay_sst_open_file(const nay_sst_file *file, const nay_sst_read_option
 void nay_sst_free(nay_sst *t) {
   if (t == NULL) return;
   nay_allocator a = t->allocator;
-  if (t->held != 0) nay_sst__cache_unhold(t->options.cache, t->held);
-  if (nay_sst__budgeted(t)) nay_sst__cached_erase(t, NAY_CACHED_INDEX, t->footer.index);
+  if (t->cached.held != 0) nay_sst__cache_unhold(t->options.cache, t->cached.held);
+  if (nay_sst__budgeted(t)) nay_sst__cached_erase(t, NAY_CACHED_INDEX, t->meta.footer.index);
   nay_sst__filters_free(t);
-  nay_sst__hold_free(t->index_hold);
-  nay_sst__hold_free(t->properties_hold);
+  nay_sst__hold_free(t->blocks.index_hold);
+  nay_sst__hold_free(t->meta.properties_hold);
   nay_sst__foreign_free(t->foreign);
-  nay__free(&a, t->checked, t->checked_len);
-  nay__buffer_free(&t->smallest, &a);
-  nay__buffer_free(&t->largest, &a);
-  if (t->mapping != NULL) nay__file_unmap(t->mapping, (size_t)t->file_len);
-  nay_sst__io_close(&t->file);
+  nay__free(&a, t->blocks.checked, t->blocks.checked_len);
+  nay__buffer_free(&t->range.smallest, &a);
+  nay__buffer_free(&t->range.largest, &a);
+  if (t->source.mapping != NULL) nay__file_unmap(t->source.mapping, (size_t)t->source.len);
+  nay_sst__io_close(&t->source.file);
   nay__free(&a, t->counts, sizeof *t->counts);
   nay__free(&a, t, sizeof *t);
 }

@@ -56,7 +56,7 @@ nay_status nay_sst__guess_order(nay_sst *t, const nay_block *first_block) {
   if (first_block != NULL) status = order_guess_block(t, &g, first_block, SIZE_MAX);
   size_t nkeys = g.nkeys;
   g.nkeys = 0; /* index keys are compared with each other only */
-  if (status == NAY_OK) status = order_guess_block(t, &g, &t->index, ORDER_INDEX_KEYS);
+  if (status == NAY_OK) status = order_guess_block(t, &g, &t->blocks.index, ORDER_INDEX_KEYS);
   bool any = nkeys + g.nkeys != 0;
   t->order.internal = any && g.internal;
   nay__buffer_free(&g.last, &t->allocator);
@@ -87,7 +87,7 @@ static nay_status order_sample_block(nay_sst *t, const nay_entry *entry, order_s
     status = nay_sst__table_block_open(t, contents, handle, &why, &block);
   }
   bool readable = status == NAY_OK;
-  if (readable) status = nay_sst__check_block(t, &t->index, entry, handle, &block, &why);
+  if (readable) status = nay_sst__check_block(t, &t->blocks.index, entry, handle, &block, &why);
   samples->any = samples->any || status == NAY_OK;
   if (status == NAY_OK) return NAY_OK;
   if (status == NAY_ENOMEM || (readable && status == NAY_ENOTSUP)) {
@@ -105,19 +105,19 @@ static nay_status order_sample_block(nay_sst *t, const nay_entry *entry, order_s
  * its keys, as long as another block shows the order. A missing codec usually concerns most blocks,
  * so then the order stays unknown. */
 static void order_decide(nay_sst *t, const order_samples *samples) {
-  if (t->order_named || (samples->any && samples->unread != NAY_ENOTSUP)) return;
-  t->order_unknown = samples->unread;
-  t->order_unknown_why = samples->unread_why;
+  if (t->sorting.named || (samples->any && samples->unread != NAY_ENOTSUP)) return;
+  t->sorting.unknown = samples->unread;
+  t->sorting.unknown_why = samples->unread_why;
 }
 
 static nay_status order_check_samples(nay_sst *t, nay_diag *diag) {
-  nay_cursor c = {.block = t->index, .order = NAY_BYTEWISE, .allocator = &t->allocator};
+  nay_cursor c = {.block = t->blocks.index, .order = NAY_BYTEWISE, .allocator = &t->allocator};
   order_samples samples = {.unread = NAY_OK};
-  uint64_t step = (t->nblocks - 1) / (ORDER_SAMPLES - 1) + 1;
-  if (t->order_named) step = t->nblocks;
+  uint64_t step = (t->blocks.n - 1) / (ORDER_SAMPLES - 1) + 1;
+  if (t->sorting.named) step = t->blocks.n;
   nay_status status = nay_sst__cursor_first(&c, diag);
   for (uint64_t i = 0; status == NAY_OK; i++) {
-    bool last = i + 1 == t->nblocks && !t->order_named;
+    bool last = i + 1 == t->blocks.n && !t->sorting.named;
     if (i % step == 0 || last) status = order_sample_block(t, &c.entry, &samples, diag);
     if (status == NAY_OK) status = nay_sst__cursor_next(&c, diag);
   }
@@ -128,18 +128,19 @@ static nay_status order_check_samples(nay_sst *t, nay_diag *diag) {
 }
 
 nay_status nay_sst__check_order(nay_sst *t, nay_diag *diag) {
-  nay_status status = nay_sst__block_check(&t->index, t->order, NULL, NULL, &t->allocator, diag);
-  NAY_TRY(nay_sst__in_file(status, diag, t->footer.index));
+  nay_status status =
+      nay_sst__block_check(&t->blocks.index, t->order, NULL, NULL, &t->allocator, diag);
+  NAY_TRY(nay_sst__in_file(status, diag, t->meta.footer.index));
   return order_check_samples(t, diag);
 }
 
 nay_status nay_sst__join(const nay_sst *t, size_t number, nay_diag *diag, const nay_sst **first) {
-  if (t->empty) return NAY_OK; /* an empty table has no order */
+  if (t->range.empty) return NAY_OK; /* an empty table has no order */
   if (*first == NULL) {
     *first = t;
     return NAY_OK;
   }
-  if (t->for_ingestion || (*first)->for_ingestion) {
+  if (t->meta.for_ingestion || (*first)->meta.for_ingestion) {
     return nay__fail(
         diag, NAY_ENOTSUP,
         "a table for ingestion into RocksDB cannot be merged: nothing tells which is newer",

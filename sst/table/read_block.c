@@ -47,11 +47,12 @@ static nay_bytes read_pin(const nay_sst *t, nay_hold *h, nay_cache_entry *e) {
 static nay_status read_raw(const nay_sst *t, nay_handle handle, nay_hold **slot, nay_diag *diag,
                            const uint8_t **raw) {
   size_t len = (size_t)handle.size + NAY_BLOCK_TRAILER;
-  if (t->bytes != NULL) {
-    if (t->mapping != NULL && *slot != NULL && (*slot)->ahead.max_window != 0) {
-      nay_sst__readahead_advise(&(*slot)->ahead, t->bytes, t->footer.at, handle.offset, len);
+  if (t->source.bytes != NULL) {
+    if (t->source.mapping != NULL && *slot != NULL && (*slot)->ahead.max_window != 0) {
+      nay_sst__readahead_advise(&(*slot)->ahead, t->source.bytes, t->meta.footer.at, handle.offset,
+                                len);
     }
-    *raw = t->bytes + handle.offset;
+    *raw = t->source.bytes + handle.offset;
     return NAY_OK;
   }
   nay_hold *h = nay_sst__hold_of(t, slot);
@@ -61,9 +62,9 @@ static nay_status read_raw(const nay_sst *t, nay_handle handle, nay_hold **slot,
     return read_no_memory(diag, handle);
   }
   if (h->ahead.max_window == 0 ||
-      !nay_sst__readahead_take(&h->ahead, &t->file, t->footer.at, handle.offset, h->raw.at, len,
-                               &h->allocator)) {
-    NAY_TRY(nay_sst__io_read(&t->file, handle.offset, h->raw.at, len, diag));
+      !nay_sst__readahead_take(&h->ahead, &t->source.file, t->meta.footer.at, handle.offset,
+                               h->raw.at, len, &h->allocator)) {
+    NAY_TRY(nay_sst__io_read(&t->source.file, handle.offset, h->raw.at, len, diag));
   }
   h->raw.len = len;
   *raw = h->raw.at;
@@ -76,7 +77,7 @@ static nay_status read_into_cache(const nay_sst *t, const uint8_t *raw, nay_hand
   nay_hold *h = nay_sst__hold_of(t, slot);
   nay_cache_entry *e =
       h == NULL ? NULL
-                : nay_sst__cache_entry_new(t->options.cache, t->cache_id, handle.offset, size);
+                : nay_sst__cache_entry_new(t->options.cache, t->cached.id, handle.offset, size);
   if (e == NULL) return read_no_memory(diag, handle);
   nay_status status = nay_sst__codec_unpack(codec, raw, handle, e->bytes, size, diag);
   if (status != NAY_OK) {
@@ -106,9 +107,9 @@ static nay_status read_into_hold(const nay_sst *t, const uint8_t *raw, nay_handl
 static bool read_cached(const nay_sst *t, nay_handle handle, nay_hold **slot, nay_bytes *contents) {
   if (t->options.cache == NULL || nay_sst__in_place(t, handle)) return false;
   nay_hold *h = nay_sst__hold_of(t, slot);
-  nay_cache_entry *e =
-      h == NULL ? NULL
-                : nay_sst__cache_find(t->options.cache, NAY_CACHE_DATA, t->cache_id, handle.offset);
+  nay_cache_entry *e = h == NULL ? NULL
+                                 : nay_sst__cache_find(t->options.cache, NAY_CACHE_DATA,
+                                                       t->cached.id, handle.offset);
   if (e == NULL) return false;
   *contents = read_pin(t, h, e);
   return true;
@@ -123,7 +124,7 @@ static nay_status read_translated(const nay_sst *t, nay_handle handle, bool cach
   NAY_TRY(nay_sst__read_foreign(t, handle, h, diag, contents));
   if (!cache) return NAY_OK;
   nay_cache_entry *e =
-      nay_sst__cache_entry_new(t->options.cache, t->cache_id, handle.offset, contents->len);
+      nay_sst__cache_entry_new(t->options.cache, t->cached.id, handle.offset, contents->len);
   if (e == NULL) return read_no_memory(diag, handle);
   memcpy(e->bytes, contents->at, contents->len);
   nay_sst__cache_insert(t->options.cache, NAY_CACHE_DATA, e);
@@ -140,13 +141,13 @@ static nay_status read_block(const nay_sst *t, nay_handle handle, bool verified,
   size_t size;
   if (t->foreign != NULL) return read_translated(t, handle, cache, slot, diag, contents);
   NAY_TRY(read_raw(t, handle, slot, diag, &raw));
-  if (!verified && !nay_sst__block_intact(&t->footer, raw, handle)) {
+  if (!verified && !nay_sst__block_intact(&t->meta.footer, raw, handle)) {
     return nay__fail(diag, NAY_ECORRUPT, "the checksum of a block is wrong", handle.offset);
   }
   uint64_t most = t->options.max_block_bytes != 0 ? t->options.max_block_bytes : NAY_MAX_BLOCK;
-  NAY_TRY(nay_sst__codec_plan(t->options.codecs, t->options.ncodecs, t->rocksdb_meta, raw, handle,
+  NAY_TRY(nay_sst__codec_plan(t->options.codecs, t->options.ncodecs, t->meta.rocksdb, raw, handle,
                               most, diag, &codec, &size));
-  if (codec == NULL && (t->bytes != NULL || !cache)) {
+  if (codec == NULL && (t->source.bytes != NULL || !cache)) {
     *contents = (nay_bytes){raw, size};
     return NAY_OK;
   }
@@ -166,7 +167,7 @@ static nay_bytes read_strip_terms(const nay_sst *t, nay_bytes contents) {
 
 nay_status nay_sst__table_read(const nay_sst *t, nay_handle handle, nay_hold **slot, nay_diag *diag,
                                nay_bytes *contents) {
-  if (!nay_sst__handle_fits(handle, t->footer.at)) return read_outside(diag, handle);
+  if (!nay_sst__handle_fits(handle, t->meta.footer.at)) return read_outside(diag, handle);
   nay_sst__hold_release(*slot);
   NAY_TRY(read_block(t, handle, false, false, slot, diag, contents));
   *contents = read_strip_terms(t, *contents);
@@ -178,7 +179,8 @@ nay_status nay_sst__table_read_checked(const nay_sst *t, const nay_checked_handl
   NAY_TRY(nay_sst__table_read(t, handle->at, slot, diag, contents));
   if (!handle->checked)
     return NAY_OK; /* LevelDB's own handles and those of foreign tables have no checksum */
-  const uint8_t *raw = t->bytes != NULL ? t->bytes + handle->at.offset : (*slot)->raw.at;
+  const uint8_t *raw =
+      t->source.bytes != NULL ? t->source.bytes + handle->at.offset : (*slot)->raw.at;
   if (nay_sst__checked_handle_is(handle, raw)) return NAY_OK;
   return nay__fail(diag, NAY_ECORRUPT, "the block is intact, but not the one that its handle names",
                    handle->at.offset);
@@ -190,7 +192,8 @@ nay_status nay_sst__table_read_checked(const nay_sst *t, const nay_checked_handl
 static uint8_t *read_checked_bit(const nay_sst *t, const nay_entry *entry, uint8_t *mask) {
   size_t bit = entry->at / 4;
   *mask = (uint8_t)(1u << bit % 8);
-  return t->checked != NULL && bit / 8 < t->checked_len ? t->checked + bit / 8 : NULL;
+  return t->blocks.checked != NULL && bit / 8 < t->blocks.checked_len ? t->blocks.checked + bit / 8
+                                                                      : NULL;
 }
 
 static bool read_is_checked(const nay_sst *t, const nay_entry *entry) {
@@ -230,7 +233,7 @@ nay_status nay_sst__check_block(const nay_sst *t, const nay_block *index, const 
 nay_status nay_sst__table_block_open(const nay_sst *t, nay_bytes contents, nay_handle handle,
                                      nay_diag *diag, nay_block *block) {
   nay_status status = nay_sst__block_open(contents.at, contents.len, diag, block);
-  if (status == NAY_ECORRUPT && t->rocksdb_meta && contents.len >= 4 &&
+  if (status == NAY_ECORRUPT && t->meta.rocksdb && contents.len >= 4 &&
       (contents.at[contents.len - 1] & READ_HASH_INDEX) != 0) {
     return nay__fail(diag, NAY_ENOTSUP, "a RocksDB block with a hash index", handle.offset);
   }
@@ -242,7 +245,7 @@ nay_status nay_sst__table_read_data(const nay_sst *t, const nay_block *index,
                                     nay_diag *diag, nay_block *block) {
   nay_bytes contents;
   nay_handle handle = *at;
-  if (!nay_sst__handle_fits(handle, t->footer.at)) return read_outside(diag, handle);
+  if (!nay_sst__handle_fits(handle, t->meta.footer.at)) return read_outside(diag, handle);
   nay__atomic_increment64(&t->counts->reads);
   nay_sst__hold_release(*slot);
   bool checked = read_is_checked(t, entry);
@@ -250,7 +253,7 @@ nay_status nay_sst__table_read_data(const nay_sst *t, const nay_block *index,
   if (cached) {
     nay__atomic_increment64(&t->counts->hits);
   } else {
-    bool verified = t->bytes != NULL && checked;
+    bool verified = t->source.bytes != NULL && checked;
     bool cache = t->options.cache != NULL;
     NAY_TRY(read_block(t, handle, verified, cache, slot, diag, &contents));
   }
@@ -263,13 +266,13 @@ nay_status nay_sst__table_read_data(const nay_sst *t, const nay_block *index,
 bool nay_sst__table_partition(const nay_sst *t, const nay_entry *entry,
                               nay_checked_handle *handle) {
   return nay_sst__checked_handle_load(entry->value, entry->value_len, handle) && handle->checked &&
-         nay_sst__handle_fits(handle->at, t->footer.at);
+         nay_sst__handle_fits(handle->at, t->meta.footer.at);
 }
 
 nay_status nay_sst__table_handle(const nay_sst *t, const uint8_t *value, size_t len, nay_diag *diag,
                                  nay_handle *handle) {
   if (nay_sst__handle_load(value, value + len, handle) == NULL ||
-      !nay_sst__handle_fits(*handle, t->footer.at)) {
+      !nay_sst__handle_fits(*handle, t->meta.footer.at)) {
     return nay__fail(diag, NAY_ECORRUPT, "an index entry has no valid block handle", 0);
   }
   return NAY_OK;

@@ -1,24 +1,19 @@
 /*
  * table.h - an open table: the state that opening, reading, probing and iterating share.
  *
- *   open.c           opens a table: footer, metaindex, properties, index, key range
- *   order_check.c          detects plain or internal keys, and verifies the key order
- *   filter_open.c    opens the filters that the metaindex names
- *   filter_probe.c   probes them
- *   read_block.c           reads a block from the cache or the file, and verifies it
- *   cached_parts.c         keeps index and filters in the block cache
- *   readahead.c          readahead of iterators
- *   table_file.c             files, descriptors, memory and caller-defined I/O
- *   get.c            get of one key
- *   get_many.c       get of many keys
- *   iterator.c           iterator over one table
- *   pin.c            pins the block of an iterator beyond its next move
- *   describe.c       nay_sst_stats: description, properties, counters
- *   approximate_offset.c  where in the file a key is
- *   lookup*.c            get of one key from many tables
- *   merge_operands.c            merge operands
- *   table_pool.c         pool of open tables
- *   translated.c        tables of nori and mini-lsm behind the same interface
+ *   open.c               opens a table: footer, metaindex, properties, index, key range
+ *   order_check.c        detects plain or internal keys, and verifies the key order
+ *   filter_open.c        opens the filters that the metaindex names
+ *   filter_probe.c       probes them
+ *   read_block.c         reads a block from the cache or the file, and verifies it
+ *   cached_parts.c       keeps index and filters in the block cache
+ *   get.c, get_many.c    get of one key, of many keys
+ *   iterator.c, pin.c    iterator over one table; keeps a block beyond its next move
+ *   merge_operands.c     the merge operands of one key
+ *   describe.c           nay_sst_stats: description, properties, counters
+ *   approximate_offset.c where in the file a key is
+ *   translated.c         tables of nori and mini-lsm behind the same interface
+ *   writer.c             the other way round: entries in, a table out
  */
 #ifndef NAY_SST_TABLE_TABLE_H
 #define NAY_SST_TABLE_TABLE_H
@@ -90,83 +85,116 @@ typedef struct nay_index_pin {
   nay_hold *hold;         /* index read without a cache */
 } nay_index_pin;
 
-struct nay_sst {
-  nay_allocator allocator;
-  nay_sst_read_options options;
+/* nay_table_source: where the bytes of a table are. */
+typedef struct nay_table_source {
   /* The whole file, mapped or the caller's. NULL: blocks are read through `file`. */
   const uint8_t *bytes;
   void *mapping;
   nay_sst_file file;
-  uint64_t file_len;
-  nay_footer footer;
-  uint64_t cache_id;
-  nay_order order;
-  bool order_guessed;
+  uint64_t len; /* of the file */
+} nay_table_source;
+
+/* nay_table_sorting: what is known about the key order of a table. */
+typedef struct nay_table_sorting {
+  bool guessed; /* plain or internal keys: the keys themselves told */
+  /* The table states whether its keys are plain or internal, so nay wrote it. */
+  bool named;
+  bool comparator_stored; /* the table states a comparator */
   /* The comparator that the table names, opened because of NAY_SST_STORED_COMPARATOR. */
   nay_sst_comparator own_comparator;
-  bool comparator_stored; /* the table states a comparator */
-  /* The table states whether its keys are plain or internal, so nay wrote it. */
-  bool order_named;
-  /* Description of the keys (nay_key.h); "": not stated, or text. */
-  nay_table_key key_text;
   /* Why the key order could not be verified; no search can be trusted then. NAY_OK: the order was
    * verified, or the table states it. */
-  nay_status order_unknown;
-  nay_diag order_unknown_why;
-  nay_sst_tally *counts;
-  nay_foreign *foreign; /* NULL: a table in LevelDB's layout */
-  void *pool_entry;     /* entry in the nay_sst_pool that opened the table; NULL: none did */
+  nay_status unknown;
+  nay_diag unknown_why;
+} nay_table_sorting;
 
-  uint64_t blocks_end; /* end offset of the last data block */
-  bool rocksdb_meta;   /* the metaindex names RocksDB's properties */
+/* nay_table_meta: footer, metaindex and properties. */
+typedef struct nay_table_meta {
+  nay_footer footer;
+  bool rocksdb; /* the metaindex names RocksDB's properties */
   /* Written for ingestion into RocksDB, whose manifest may have the sequence number of its
    * entries. */
   bool for_ingestion;
-  bool has_meta;                 /* the metaindex names a block, and meta_at is valid */
-  uint64_t meta_at;              /* offset of the first meta block */
+  bool has_first;                /* the metaindex names a block, and `first_at` is valid */
+  uint64_t first_at;             /* offset of the first meta block */
   nay_checked_handle properties; /* size 0: the table has no properties block */
   nay_hold *properties_hold;
-  nay_table_stats stats;              /* stated totals; the keys point into the properties block */
-  nay_sst_properties properties_info; /* the same for nay_sst_stats; size 0: not stated */
-  nay_sst_foreign_info foreign_info;  /* valid if foreign is set */
-  nay_hold *index_hold;
+  nay_table_stats stats;        /* stated totals; the keys point into the properties block */
+  nay_sst_properties stated;    /* the same for nay_sst_stats; size 0: not stated */
+  nay_sst_foreign_info foreign; /* for nay_sst_stats; valid if the table has another layout */
+  nay_table_key key_text;       /* description of the keys (nay_key.h); "": not stated, or text */
+} nay_table_meta;
+
+/* nay_table_blocks: the index, and what is known about the data blocks. */
+typedef struct nay_table_blocks {
   nay_block index; /* bytes NULL in an open table: the index is in the cache */
+  nay_hold *index_hold;
   /* CRC-32C of an index in the cache, as verified when the table was opened. */
   uint32_t index_crc;
+  uint8_t first_codec;
+  uint64_t n;
+  uint64_t end; /* end offset of the last data block */
   /* One bit per data block: its key order is verified and, in a mapped file, its checksum too.
    * NULL: the table is empty. */
   uint8_t *checked;
   size_t checked_len;
+} nay_table_blocks;
+
+/* nay_table_range: the keys between which the entries lie. */
+typedef struct nay_table_range {
   bool empty;
   bool has_smallest;
-  nay_buffer smallest, largest;
-  uint64_t nblocks;
-  uint8_t first_codec;
+  nay_buffer smallest, largest; /* first key; last key of the index, an upper bound */
+} nay_table_range;
 
-  nay_sst_filter_layout filter;
-  bool filter_used;
-  uint64_t filter_bytes;
+/* nay_table_filters: the filter of whole keys, and the filter of prefixes. */
+typedef struct nay_table_filters {
+  nay_sst_filter_layout layout;
+  bool used;
+  uint64_t nbytes;
   uint64_t npartitions;
-  nay_buffer policy_name, prefix_name; /* NUL-terminated; empty: no such filter */
-  const nay_policy *policy;            /* NULL: the filter is in the native format */
-  nay_hold *filter_hold;
+  nay_buffer policy_name;   /* NUL-terminated; empty: no filter */
+  const nay_policy *policy; /* NULL: the filter is in the native format */
+  nay_hold *hold;
   /* Contents of the filter block. Undefined once `full` has the decoded filter. */
-  nay_bytes filter_at;
-  nay_filter_block filter_block; /* LevelDB's filter block */
-  nay_block partitions;          /* index of the filter partitions */
+  nay_bytes at;
+  nay_filter_block block; /* LevelDB's filter block */
+  nay_block partitions;   /* index of the filter partitions */
   nay_native_filter full;
   /* Handle of the filter block, when the filter lives in the cache: a full filter, LevelDB's filter
    * block, or the index of partitions. Size 0: it does not. */
-  nay_checked_handle filter_handle;
-  /* Cache of index and filters: the caller's cache, or own_cache. */
-  nay_sst_cache *meta_cache;
-  nay_sst_cache *own_cache;
-  size_t held; /* bytes charged to the caller's cache */
+  nay_checked_handle handle;
+  nay_buffer prefix_name; /* NUL-terminated; empty: no filter of prefixes */
   bool prefix_used;
   /* The prefix filter. NULL: there is none, or it lives in the cache and prefix_handle names it. */
   nay_filter *prefix;
   nay_checked_handle prefix_handle;
   uint64_t prefix_bytes;
+} nay_table_filters;
+
+/* nay_table_cached: what the table has to do with caches. */
+typedef struct nay_table_cached {
+  uint64_t id;
+  /* Cache of index and filters: the caller's cache, or `own`. */
+  nay_sst_cache *meta;
+  nay_sst_cache *own;
+  size_t held; /* bytes charged to the caller's cache */
+} nay_table_cached;
+
+struct nay_sst {
+  nay_allocator allocator;
+  nay_sst_read_options options;
+  nay_table_source source;
+  nay_order order;
+  nay_table_sorting sorting;
+  nay_table_meta meta;
+  nay_table_blocks blocks;
+  nay_table_range range;
+  nay_table_filters filters;
+  nay_table_cached cached;
+  nay_foreign *foreign; /* NULL: a table in LevelDB's layout */
+  nay_sst_tally *counts;
+  void *pool_entry; /* entry in the nay_sst_pool that opened the table; NULL: none did */
 };
 
 /* nay_get_trace: the callback that receives the steps of a get, and the table it reports. */
@@ -211,7 +239,8 @@ nay_status nay_sst__table_read(const nay_sst *sst, nay_handle handle, nay_hold *
 
 /* nay_sst__in_place: whether the block is uncompressed in a mapping, so that no copy is needed. */
 static inline bool nay_sst__in_place(const nay_sst *sst, nay_handle handle) {
-  return sst->bytes != NULL && sst->foreign == NULL && sst->bytes[handle.offset + handle.size] == 0;
+  return sst->source.bytes != NULL && sst->foreign == NULL &&
+         sst->source.bytes[handle.offset + handle.size] == 0;
 }
 
 /* nay_sst__table_read_checked: nay_sst__table_read that also compares the block's checksum with the
@@ -240,8 +269,8 @@ nay_status nay_sst__check_block(const nay_sst *sst, const nay_block *index, cons
 /* nay_sst__order_unknown: returns the error that every search gets while the key order is
  * unverified. */
 static inline nay_status nay_sst__order_unknown(const nay_sst *sst, nay_diag *diag) {
-  if (diag != NULL) *diag = sst->order_unknown_why;
-  return sst->order_unknown;
+  if (diag != NULL) *diag = sst->sorting.unknown_why;
+  return sst->sorting.unknown;
 }
 
 /* nay_sst__guess_order: decides from the keys whether they are internal keys. first_block may be
@@ -320,7 +349,7 @@ void nay_sst__table_index_free(const nay_sst *sst, nay_index_pin *pin);
 /* nay_sst__table_index_at: the index block, resident or pinned. bytes NULL: neither. */
 static inline const nay_block *nay_sst__table_index_at(const nay_sst *sst,
                                                        const nay_index_pin *pin) {
-  return NAY_LIKELY(sst->index.bytes != NULL) ? &sst->index : &pin->block;
+  return NAY_LIKELY(sst->blocks.index.bytes != NULL) ? &sst->blocks.index : &pin->block;
 }
 
 /* nay_sst__table_index: sets *index to the index block and pins it if it is in the cache. *index is
@@ -342,7 +371,8 @@ const nay_native_filter *nay_sst__filter_full(const nay_sst *sst, nay_hold **hol
 
 /* nay_sst__key: the key description that the table states. NULL: nay did not write the table. */
 static inline const char *nay_sst__key(const nay_sst *sst) {
-  return sst->order_named && sst->foreign == NULL ? nay_sst__table_key_shown(sst->key_text) : NULL;
+  return sst->sorting.named && sst->foreign == NULL ? nay_sst__table_key_shown(sst->meta.key_text)
+                                                    : NULL;
 }
 
 /* nay_sst__filter_fault: counts a filter that is damaged or cannot be read. */

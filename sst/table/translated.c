@@ -17,25 +17,25 @@ static nay_status foreign_open_filter(nay_sst *t, nay_diag *diag) {
   nay_bytes bytes;
   if (f->filter.size == 0) return NAY_OK;
   const char *name = nay_format_name(f->format);
-  t->filter = NAY_SST_FULL_FILTER;
-  t->filter_bytes = f->filter.size;
-  NAY_TRY(nay__buffer_append(&t->policy_name, name, strlen(name) + 1, &t->allocator));
+  t->filters.layout = NAY_SST_FULL_FILTER;
+  t->filters.nbytes = f->filter.size;
+  NAY_TRY(nay__buffer_append(&t->filters.policy_name, name, strlen(name) + 1, &t->allocator));
   if ((t->options.flags & NAY_SST_NO_FILTERS) != 0) return NAY_OK;
   nay_status status =
       nay_sst__foreign_read(f, f->filter.offset, f->filter.size, &buffer, diag, &bytes);
   if (status == NAY_OK) {
     nay_filter *filter = NULL;
     status = nay_format_decode(f->format, bytes.at, bytes.len, 0, &t->allocator, diag, &filter);
-    t->full = nay_sst__native_filter_of(filter);
+    t->filters.full = nay_sst__native_filter_of(filter);
     if (status != NAY_OK && status != NAY_ENOMEM) {
       nay_sst__filter_fault(t); /* a damaged filter is not used */
       status = NAY_OK;
     }
   }
   nay__buffer_free(&buffer, &t->allocator);
-  t->filter_used =
-      t->full.filter != NULL && (nay_sst__filter_nbits(t->full.filter) != 0 || t->empty);
-  if (t->full.filter != NULL && !t->filter_used) nay_sst__filter_fault(t);
+  t->filters.used = t->filters.full.filter != NULL &&
+                    (nay_sst__filter_nbits(t->filters.full.filter) != 0 || t->range.empty);
+  if (t->filters.full.filter != NULL && !t->filters.used) nay_sst__filter_fault(t);
   return status;
 }
 
@@ -44,28 +44,28 @@ static nay_status foreign_open_index(nay_sst *t, nay_diag *diag) {
   nay_hold *h = nay__alloc(&t->allocator, sizeof *h);
   if (h == NULL) return NAY_ENOMEM;
   *h = (nay_hold){.allocator = t->allocator};
-  t->index_hold = h;
-  NAY_TRY(nay_sst__foreign_translate_index(t->foreign, &h->plain, &t->largest, diag));
-  NAY_TRY(nay_sst__block_open(h->plain.at, h->plain.len, diag, &t->index));
-  t->nblocks = nay_sst__foreign_nblocks(t->foreign);
-  t->empty = t->nblocks == 0;
-  t->footer.index = (nay_handle){t->foreign->blocks_end, 0};
-  if (t->empty) return NAY_OK;
+  t->blocks.index_hold = h;
+  NAY_TRY(nay_sst__foreign_translate_index(t->foreign, &h->plain, &t->range.largest, diag));
+  NAY_TRY(nay_sst__block_open(h->plain.at, h->plain.len, diag, &t->blocks.index));
+  t->blocks.n = nay_sst__foreign_nblocks(t->foreign);
+  t->range.empty = t->blocks.n == 0;
+  t->meta.footer.index = (nay_handle){t->foreign->blocks_end, 0};
+  if (t->range.empty) return NAY_OK;
   /* the index has user keys: the smallest internal key of one has the largest trailer */
   uint8_t trailer[NAY_KEY_TRAILER];
   const nay_foreign_block *first = nay_sst__foreign_block_at(t->foreign, 0);
   nay__store64le(trailer, NAY_KEY_TRAILER_NEWEST);
-  NAY_TRY(nay__buffer_append(&t->smallest, first->first.at, first->first.len, &t->allocator));
-  NAY_TRY(nay__buffer_append(&t->smallest, trailer, sizeof trailer, &t->allocator));
-  t->has_smallest = true;
+  NAY_TRY(nay__buffer_append(&t->range.smallest, first->first.at, first->first.len, &t->allocator));
+  NAY_TRY(nay__buffer_append(&t->range.smallest, trailer, sizeof trailer, &t->allocator));
+  t->range.has_smallest = true;
   NAY_TRY(nay_sst__first_block(t, first->handle));
   return nay_sst__note_checks(t);
 }
 
 nay_status nay_sst__open_foreign(nay_sst *t, const nay_foreign_engine *engine, nay_diag *diag) {
-  nay_foreign_source source = {.bytes = t->bytes,
-                               .file = t->file,
-                               .len = t->file_len,
+  nay_foreign_source source = {.bytes = t->source.bytes,
+                               .file = t->source.file,
+                               .len = t->source.len,
                                .codecs = t->options.codecs,
                                .ncodecs = t->options.ncodecs,
                                .max_block_bytes = t->options.max_block_bytes};
@@ -75,18 +75,19 @@ nay_status nay_sst__open_foreign(nay_sst *t, const nay_foreign_engine *engine, n
     return nay__fail(diag, NAY_EMISMATCH, "tables of this engine are in bytewise order", 0);
   }
   t->order = NAY_INTERNAL_KEYS;
-  t->order_named = true;
-  t->footer.at = f->blocks_end +
-                 NAY_BLOCK_TRAILER; /* nay_sst__handle_fits expects a trailer after each block */
-  t->first_codec = f->stored_raw ? 0 : f->codec;
+  t->sorting.named = true;
+  t->meta.footer.at =
+      f->blocks_end +
+      NAY_BLOCK_TRAILER; /* nay_sst__handle_fits expects a trailer after each block */
+  t->blocks.first_codec = f->stored_raw ? 0 : f->codec;
   NAY_TRY(foreign_open_index(t, diag));
   NAY_TRY(foreign_open_filter(t, diag));
   if (f->filter_in_blocks) {
     const char *name = nay_format_name(f->format);
-    t->filter = NAY_SST_BLOCK_FILTER;
-    NAY_TRY(nay__buffer_append(&t->policy_name, name, strlen(name) + 1, &t->allocator));
+    t->filters.layout = NAY_SST_BLOCK_FILTER;
+    NAY_TRY(nay__buffer_append(&t->filters.policy_name, name, strlen(name) + 1, &t->allocator));
   }
-  return t->empty ? NAY_OK : nay_sst__check_order(t, diag);
+  return t->range.empty ? NAY_OK : nay_sst__check_order(t, diag);
 }
 
 /* ---- blocks ---- */
@@ -150,7 +151,7 @@ void nay_sst__foreign_info(const nay_sst *t, nay_sst_foreign_info *info) {
       .layout = foreign_layout(f),
       .footer_version = f->footer_version,
       .versions = versions[f->versions],
-      .versions_tried = nori && f->footer_version == 0 && !t->empty,
+      .versions_tried = nori && f->footer_version == 0 && !t->range.empty,
       .codec = codecs[f->codec],
       .codec_ignored = f->stored_raw,
       .has_checksums = f->has_checksums,
@@ -166,7 +167,8 @@ void nay_sst__foreign_info(const nay_sst *t, nay_sst_foreign_info *info) {
 const char *nay_sst_caveat(const nay_sst *t, size_t i) {
   if (t == NULL || t->foreign == NULL) return NULL;
   return nay_sst__foreign_caveat(
-      t->foreign, t->full.filter != NULL ? nay_sst__filter_nbits(t->full.filter) : 1, 0, i);
+      t->foreign,
+      t->filters.full.filter != NULL ? nay_sst__filter_nbits(t->filters.full.filter) : 1, 0, i);
 }
 
 /* ---- verification: keys that the engine's own filters exclude ---- */
@@ -216,7 +218,7 @@ static nay_status verify_table(const nay_sst *t, nay_diag *diag, foreign_verify 
 static nay_status verify_foreign(const nay_sst *t, nay_diag *diag, foreign_verify *verify) {
   const nay_foreign *f = t->foreign;
   nay_foreign_scratch scratch = {.key = {NULL, 0, 0}};
-  foreign_verify v = {.filter = t->full.filter};
+  foreign_verify v = {.filter = t->filters.full.filter};
   nay_status status = NAY_OK;
   for (size_t i = 0; i < nay_sst__foreign_nblocks(f) && status == NAY_OK; i++) {
     nay_filter *own = NULL;

@@ -23,7 +23,7 @@ static nay_status compact_order(const nay_sst *const *tables, size_t n, nay_sst_
   *order = (nay_order){NULL, wanted == NAY_SST_KEYS_INTERNAL};
   for (size_t i = 0; i < n; i++) {
     if (tables[i] == NULL) return nay__fail(diag, NAY_EINVAL, "a table is NULL", i);
-    if (tables[i]->empty) continue;
+    if (tables[i]->range.empty) continue;
     if (known && tables[i]->order.internal != order->internal) {
       return nay__fail(diag, NAY_EMISMATCH,
                        "some tables have plain keys and some have internal keys", i);
@@ -118,8 +118,8 @@ static nay_status compact_copy_tables(nay_compaction *c, const nay_sst *const *t
   for (size_t i = 0; i < n; i++) {
     c->tables[i] = *tables[i];
     c->tables[i].allocator = c->allocator;
-    c->tables[i].options.cache = c->tables[i].meta_cache = NULL;
-    c->tables[i].prefix_used =
+    c->tables[i].options.cache = c->tables[i].cached.meta = NULL;
+    c->tables[i].filters.prefix_used =
         false; /* a compaction reads whole ranges, so probes would save nothing */
   }
   return NAY_OK;

@@ -29,28 +29,29 @@ static size_t cover_range_of(const nay_compaction *c, const nay_buffer *key) {
 }
 
 static size_t cover_first_range(const nay_compaction *c, const nay_sst *t) {
-  return t->has_smallest ? cover_range_of(c, &t->smallest) : 0;
+  return t->range.has_smallest ? cover_range_of(c, &t->range.smallest) : 0;
 }
 
 /* Sorts the non-empty tables by first range, with a counting sort. Afterwards starts[r + 1] is the
  * number of tables whose first range is at most r. */
 static void cover_sort(const nay_compaction *c, nay_compact_cover *v, size_t *firsts) {
   for (size_t i = 0; i < c->ntables; i++) {
-    if (c->tables[i].empty) continue;
+    if (c->tables[i].range.empty) continue;
     firsts[i] = cover_first_range(c, &c->tables[i]);
     v->starts[firsts[i]]++;
   }
   for (size_t r = 1; r <= c->ncuts; r++) v->starts[r] += v->starts[r - 1];
   v->starts[c->ncuts + 1] = v->starts[c->ncuts];
   for (size_t i = c->ntables; i-- > 0;) { /* starts[r] ends as the first position of range r */
-    if (!c->tables[i].empty) v->sorted[--v->starts[firsts[i]]] = i;
+    if (!c->tables[i].range.empty) v->sorted[--v->starts[firsts[i]]] = i;
   }
 }
 
 static void cover_tree(const nay_compaction *c, nay_compact_cover *v) {
   size_t n = v->starts[c->ncuts + 1];
   for (size_t i = 0; i < v->leaves; i++) { /* a leaf is 1 + the table's last range; 0: no table */
-    v->tree[v->leaves + i] = i < n ? 1 + cover_range_of(c, &c->tables[v->sorted[i]].largest) : 0;
+    v->tree[v->leaves + i] =
+        i < n ? 1 + cover_range_of(c, &c->tables[v->sorted[i]].range.largest) : 0;
   }
   for (size_t k = v->leaves; k-- > 1;) {
     size_t a = v->tree[2 * k], b = v->tree[2 * k + 1];

@@ -60,9 +60,10 @@ static nay_status range_add_input(nay_compact_range *r, nay_compact_input *sourc
   const nay_sst *t = source->table;
   nay_merge_input input = {.age = (size_t)(t - r->shared->tables), .source = source};
   bool at = true;
-  if (t->has_smallest && (r->from == NULL || range_compare(t, &t->smallest, r->from) >= 0)) {
-    input.key = t->smallest.at;
-    input.len = t->smallest.len;
+  if (t->range.has_smallest &&
+      (r->from == NULL || range_compare(t, &t->range.smallest, r->from) >= 0)) {
+    input.key = t->range.smallest.at;
+    input.len = t->range.smallest.len;
   } else {
     NAY_TRY(range_open(r, &input, &at));
     if (!at) range_close(&input);

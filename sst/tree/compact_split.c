@@ -50,7 +50,7 @@ static nay_status split_push(split *s, size_t age, nay_diag *diag) {
   split_source *source = &s->sources[age];
   const nay_sst *t = source->table;
   const nay_block *index;
-  if (t->empty) return NAY_OK;
+  if (t->range.empty) return NAY_OK;
   NAY_TRY(nay_sst__table_index(t, &source->pin, diag, &index));
   source->cursor = (nay_cursor){.block = *index, .order = t->order, .allocator = &s->c->allocator};
   nay_status status = nay_sst__cursor_first(&source->cursor, diag);
@@ -100,7 +100,8 @@ nay_status nay_sst__compact_split(nay_compaction *c, nay_diag *diag) {
   if (bytes == 0) bytes = target < UINT64_MAX / 8 ? 8 * target : UINT64_MAX;
   if (target == 0) return NAY_OK; /* one output: one range */
   for (size_t i = 0; i < c->ntables; i++) {
-    if (c->tables[i].order_unknown != NAY_OK) return NAY_OK; /* such a table cannot be sought in */
+    if (c->tables[i].sorting.unknown != NAY_OK)
+      return NAY_OK; /* such a table cannot be sought in */
   }
   split s = {.c = c, .heap = {.order = c->order}};
   size_t size = c->ntables * sizeof *s.sources;

@@ -54,7 +54,7 @@ static void lookup_fill(lookup_walk *w) {
 }
 
 static void lookup_prefetch(const nay_sst *t, const nay_hash_memo *memo) {
-  const nay_native_filter *f = &t->full;
+  const nay_native_filter *f = &t->filters.full;
   if (f->filter != NULL && nay_hasher_same(&memo->hasher, &f->hasher)) {
     nay_filter_prefetch(f->filter, memo->hash);
   }

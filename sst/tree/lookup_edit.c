@@ -135,9 +135,10 @@ static size_t edit_insert_before(const edit_work *w, const nay_level_slots *leve
                                  const nay_sst_lookup_edit *e, size_t i) {
   if (i == e->nadded) return SIZE_MAX;
   const nay_sst *t = e->added[i];
-  if (!level->disjoint || t->empty) return 0;
-  size_t len = nay_sst__user_len(t->order, t->smallest.len);
-  size_t n = nay_sst__lookup_upper_bound(w->from, level, nay__buffer_at(&t->smallest, 0), len);
+  if (!level->disjoint || t->range.empty) return 0;
+  size_t len = nay_sst__user_len(t->order, t->range.smallest.len);
+  size_t n =
+      nay_sst__lookup_upper_bound(w->from, level, nay__buffer_at(&t->range.smallest, 0), len);
   return n < level->n ? w->from->slots[level->first + n].number : level->tables_end;
 }
 
@@ -172,9 +173,9 @@ static nay_status edit_level(edit_work *w, size_t level_number, const nay_sst_lo
 static const nay_sst *edit_first_nonempty(const edit_work *w) {
   const nay_sst *first = NULL;
   for (size_t i = 0; first == NULL && i < w->from->ntables; i++) {
-    if (!w->from->tables[i].table->empty) first = w->from->tables[i].table;
+    if (!w->from->tables[i].table->range.empty) first = w->from->tables[i].table;
   }
-  if (first == NULL || !first->for_ingestion) return first;
+  if (first == NULL || !first->meta.for_ingestion) return first;
   for (size_t i = 0; i < w->to->ntables; i++) {
     if (w->to->tables[i].table == first) return first;
   }

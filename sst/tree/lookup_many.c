@@ -136,11 +136,11 @@ static void many_remove_answered(nay_get_batch *b) {
 /* The position of the first key, from `from` on, at or above the smallest key of table t. */
 static size_t many_lower_bound(const many_chunk *p, size_t from, const nay_sst *t) {
   const nay_get_batch *b = &p->batch;
-  size_t to = b->n, len = nay_sst__user_len(t->order, t->smallest.len);
+  size_t to = b->n, len = nay_sst__user_len(t->order, t->range.smallest.len);
   while (from < to) {
     size_t middle = from + (to - from) / 2;
-    if (nay_sst__compare_users(t->order, b->keys[middle], b->lens[middle], t->smallest.at, len) <
-        0) {
+    if (nay_sst__compare_users(t->order, b->keys[middle], b->lens[middle], t->range.smallest.at,
+                               len) < 0) {
       from = middle + 1;
     } else {
       to = middle;
@@ -260,7 +260,7 @@ static nay_status many_check(const nay_sst_lookup *l, const void *const *keys, c
 /* The key order of the lookup: that of its first table with keys. All tables with keys agree. */
 static nay_order many_order(const nay_sst_lookup *l) {
   for (size_t i = 0; i < l->nslots; i++) {
-    if (!l->slots[i].table->empty) return l->slots[i].table->order;
+    if (!l->slots[i].table->range.empty) return l->slots[i].table->order;
   }
   return NAY_BYTEWISE;
 }

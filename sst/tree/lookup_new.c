@@ -75,8 +75,8 @@ static nay_status lookup_last_below(const nay_sst *t, nay_bytes key, nay_diag *d
 /* Sets *above to whether all keys of t are above those of `before`. Neither table is empty. */
 static nay_status lookup_is_above(const nay_sst *before, const nay_sst *t, nay_diag *diag,
                                   bool *above) {
-  nay_bytes first = lookup_user_key(t, t->smallest.at, t->smallest.len);
-  nay_bytes bound = lookup_user_key(before, before->largest.at, before->largest.len);
+  nay_bytes first = lookup_user_key(t, t->range.smallest.at, t->range.smallest.len);
+  nay_bytes bound = lookup_user_key(before, before->range.largest.at, before->range.largest.len);
   *above = lookup_compare(t, bound, first) < 0;
   return *above ? NAY_OK : lookup_last_below(before, first, diag, above);
 }
@@ -84,8 +84,8 @@ static nay_status lookup_is_above(const nay_sst *before, const nay_sst *t, nay_d
 nay_status nay_sst__lookup_check_place(const nay_sst *before, const nay_sst *t, size_t number,
                                        nay_diag *diag) {
   bool above = true;
-  if (t->order_unknown != NAY_OK) return nay_sst__order_unknown(t, diag);
-  if (!t->has_smallest) {
+  if (t->sorting.unknown != NAY_OK) return nay_sst__order_unknown(t, diag);
+  if (!t->range.has_smallest) {
     return nay__fail(diag, NAY_EINVAL, "a table of a disjoint level has no readable first key",
                      number);
   }
@@ -100,7 +100,7 @@ static nay_status lookup_check_disjoint(const nay_sst_lookup_level *level, size_
   const nay_sst *before = NULL;
   for (size_t i = 0; i < level->n; i++) {
     const nay_sst *t = level->tables[i];
-    if (t->empty) continue;
+    if (t->range.empty) continue;
     NAY_TRY(nay_sst__lookup_check_place(before, t, number + i, diag));
     before = t;
   }
@@ -114,7 +114,7 @@ size_t nay_sst__lookup_upper_bound(const nay_sst_lookup *l, const nay_level_slot
   while (low < high) {
     size_t middle = low + (high - low) / 2;
     const nay_sst *t = slots[middle].table;
-    nay_bytes first = lookup_user_key(t, t->smallest.at, t->smallest.len);
+    nay_bytes first = lookup_user_key(t, t->range.smallest.at, t->range.smallest.len);
     if (lookup_compare(t, first, (nay_bytes){key, len}) <= 0) {
       low = middle + 1;
     } else {
@@ -154,7 +154,7 @@ void nay_sst__lookup_add_table(nay_sst_lookup *l, const nay_sst *t) {
   nay_sst_lookup_slot slot = {t, l->ntables};
   l->tables[l->ntables++] = slot;
   level->tables_end = l->ntables;
-  if (level->disjoint && t->empty) return;
+  if (level->disjoint && t->range.empty) return;
   l->slots[l->nslots++] = slot;
   level->n++;
 }

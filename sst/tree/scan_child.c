@@ -28,8 +28,8 @@ static size_t run_find(const nay_scan_child *c, nay_bytes key, bool strict) {
   while (low < high) {
     size_t middle = low + (high - low) / 2;
     const nay_sst *t = c->tables[middle];
-    size_t len = nay_sst__user_len(t->order, t->smallest.len);
-    int order = nay_sst__compare_users(t->order, t->smallest.at, len, key.at, key.len);
+    size_t len = nay_sst__user_len(t->order, t->range.smallest.len);
+    int order = nay_sst__compare_users(t->order, t->range.smallest.at, len, key.at, key.len);
     if (strict ? order < 0 : order <= 0) {
       low = middle + 1;
     } else {

@@ -50,9 +50,9 @@ static nay_status merge_order(nay_sst_scan *m, const nay_sst_lookup *l,
   const nay_sst *first = NULL, *empty = NULL;
   for (size_t i = 0; l != NULL && i < l->ntables; i++) {
     const nay_sst *t = l->tables[i].table;
-    if (t->empty && !t->order_guessed) empty = t;
+    if (t->range.empty && !t->sorting.guessed) empty = t;
     NAY_TRY(nay_sst__join(t, i, diag, &first));
-    if (first != NULL && !t->empty && t->order.internal != first->order.internal) {
+    if (first != NULL && !t->range.empty && t->order.internal != first->order.internal) {
       return nay__fail(diag, NAY_EMISMATCH,
                        "some tables have plain keys and some have internal keys", i);
     }
@@ -121,16 +121,16 @@ static nay_status merge_bounds(nay_sst_scan *m, const nay_sst_scan_options *o, n
 /* Whether a table may have keys inside the bounds. In doubt it may: the iterator skips keys
  * outside. */
 static bool merge_may_overlap(const nay_sst_scan *m, const nay_sst *t) {
-  if (t->empty) return false;
-  size_t low = nay_sst__user_len(t->order, t->smallest.len);
-  size_t high = nay_sst__user_len(t->order, t->largest.len);
-  if (t->order_unknown != NAY_OK) return true;
+  if (t->range.empty) return false;
+  size_t low = nay_sst__user_len(t->order, t->range.smallest.len);
+  size_t high = nay_sst__user_len(t->order, t->range.largest.len);
+  if (t->sorting.unknown != NAY_OK) return true;
   if (m->has_lower &&
-      nay_sst__compare_users(t->order, t->largest.at, high, m->lower.at, m->lower.len) < 0) {
+      nay_sst__compare_users(t->order, t->range.largest.at, high, m->lower.at, m->lower.len) < 0) {
     return false;
   }
-  if (m->has_upper && t->has_smallest &&
-      nay_sst__compare_users(t->order, t->smallest.at, low, m->upper.at, m->upper.len) >= 0) {
+  if (m->has_upper && t->range.has_smallest &&
+      nay_sst__compare_users(t->order, t->range.smallest.at, low, m->upper.at, m->upper.len) >= 0) {
     return false;
   }
   if (!m->has_lower) return true;

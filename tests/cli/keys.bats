@@ -106,8 +106,10 @@ CSV
   [ "$(printf 'x,b' | nay check --csv -k 2 f.nay)" = 'x,b' ]
   [ "$(printf 'x\tb\n"b"\tc\n' | nay check --tsv -k 2 f.nay)" = $'x\tb' ]
   run -2 nay check --tsv --delimiter=, f.nay <<< b
-  run -2 nay check -k 2 f.nay <<< b
-  [[ $output == *"need --csv or --tsv, -k and --header also -F"* ]]
+  run -2 nay check -k name f.nay <<< b
+  [[ $output == *"'name' is a name, which --csv, --tsv and --jsonl have: fields of lines are counted from 1"* ]]
+  run -2 nay check --header f.nay <<< b
+  [[ $output == *"-k and --header are for lines and rows of text"* ]]
   run -2 nay check --csv -0 f.nay <<< b
   [[ $output == *"are mutually exclusive"* ]]
 }
@@ -217,4 +219,23 @@ C
   [ "$(cat out)" = a ]
   exec 7>&-
   wait
+}
+
+@test "-k without -F: fields between runs of blanks, as awk has them" {
+  python3 -c '
+import random
+rng = random.Random(2)
+for _ in range(3000):
+    print("".join(rng.choice([" ", "  ", "\t", "a", "b", "cc", "x"]) for _ in range(rng.randrange(12))))
+' > lines
+  for k in 1 2 3; do
+    awk -v k=$k 'NF >= k { print $k }' lines > want
+    nay build -q -n 100 -p 1e-9 -f -o f.nay want
+    nay check -c -k $k --on-bad=skip f.nay lines 2> err | grep -qx "$(wc -l < want)"
+    nay uniq -k $k --on-bad=skip lines 2> /dev/null | cmp - <(awk -v k=$k 'NF >= k && !seen[$k]++' lines)
+  done
+  nay uniq -k 2,1 --on-bad=skip lines 2> /dev/null | cmp - <(awk 'NF >= 2 && !seen[$2 " " $1]++' lines)
+  [ "$(printf '  a  b \t c  \n' | nay check -a --json -k 2- <(nay build -q -n 1 -e x) | jq -r .key)" = $'b \t c' ]
+  [ "$(printf 'h h\nx 1\ny 1\n' | nay uniq -k2 --header)" = $'h h\nx 1' ]
+  nay uniq -k3 <(printf '1.1.1.1 GET /a 200\nbad\n1.1.1.1 GET /a 200\n') 2> /dev/null | grep -qx bad
 }

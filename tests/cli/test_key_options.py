@@ -333,7 +333,7 @@ def _():
     for other in "--csv", "--tsv", "--length-prefixed", "--key=u64le":
         refused("check", "-F:", other, "i" if "u64le" in other else "f", said="-F splits lines: it excludes")
     refused("check", "-F:", "--delimiter=:", "f", said="--delimiter is for --csv")
-    refused("check", "-k2", "f", said="need --csv or --tsv, -k and --header also -F")
+    refused("check", "-kname", "f", said="is a name, which --csv, --tsv and --jsonl have")
     for binary in "--length-prefixed", "--key=u64le":
         refused("check", "--crlf", binary, "i" if "u64le" in binary else "f", said="--crlf is for lines")
 

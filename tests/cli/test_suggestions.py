@@ -81,6 +81,7 @@ def files():
 # failing command line | what its message says | the command that it suggests, run by the shell | exit statuses
 ROWS = [
     ("nay remove f.nay keys", "'nay plan --need delete' names one that does", "nay plan --need delete"),
+    ("nay check --ranges f.nay keys", "is for range filters (nay build -t range --range-length", "nay build -f -t range --range-length 10 -o f.nay keys"),
     ("nay frobnicate", "'nay help' lists them", "nay help"),
     ("nay buidl", "did you mean build?", "nay help build"),
     ("nay plan --nonsense", "'nay help plan' lists them", "nay help plan"),

@@ -204,6 +204,7 @@ def lab():
         case(f"lab/k-{k}-absent", "probe", a=f, keys="absent:0:4000")
     a, b, both = (file(f"lab/set-{name}", "add", format="lab", nkeys=600, bits_per_key=10, keys=keys)
                   for name, keys in (("a", "key:0:400"), ("b", "key:200:400"), ("a-and-b", "key:200:200")))
+    file("lab/set-all", "add", format="lab", nkeys=600, bits_per_key=10, keys="key:0:600")
     union = file("lab/union", "merge", format="lab", a=a, b=b)
     intersection = file("lab/intersection", "intersect", format="lab", a=a, b=b)
     for name, path in (("union", union), ("intersection", intersection), ("a-and-b", both)):

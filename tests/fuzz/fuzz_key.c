@@ -53,6 +53,20 @@ static void expect_float(const char *text, const uint8_t *key) {
   expect(NAY_KEY_FLOAT, again, (size_t)len, key, 8);
 }
 
+/* The key that has the order is that of the plain type, big-endian, with the sign turned. */
+static void expect_ordered(nay_key_type type, const char *text, size_t len, const uint8_t *key) {
+  static const nay_key_type plain[] = {NAY_KEY_INT, NAY_KEY_FLOAT, NAY_KEY_DATE, NAY_KEY_TIMESTAMP};
+  uint8_t of[8];
+  size_t n;
+  (void)len;
+  CHECK(nay_key_parse(plain[type - NAY_KEY_ORDERED_INT], text, len, NULL, of, 8, &n) == NAY_OK);
+  bool inverted = type == NAY_KEY_ORDERED_FLOAT && (of[7] & 0x80) != 0;
+  for (unsigned i = 0; i < 8; i++) {
+    uint8_t byte = inverted ? (uint8_t)~of[7 - i] : (uint8_t)(of[7 - i] ^ (i == 0 ? 0x80 : 0));
+    CHECK(key[i] == byte);
+  }
+}
+
 static void expect_again(nay_key_type type, const char *text, const uint8_t *key, size_t len) {
   char again[64];
   switch (type) {
@@ -73,6 +87,10 @@ static void expect_again(nay_key_type type, const char *text, const uint8_t *key
       CHECK(infinite || word_of(key) + 4000000000u < 8000000000u);
       break;
     }
+    case NAY_KEY_ORDERED_INT:
+    case NAY_KEY_ORDERED_FLOAT:
+    case NAY_KEY_ORDERED_DATE:
+    case NAY_KEY_ORDERED_TIMESTAMP: expect_ordered(type, text, len, key); break;
     case NAY_KEY_TIMESTAMP:
     case NAY_KEY_TEXT: break;
   }

@@ -40,7 +40,7 @@ build() { make --no-print-directory -C "$SOURCE" "$@"; }
 
 @test "so does every other target that does not say that it installs" {
   have_all_but long python3-minimal
-  for target in all install amalgamation fuzz lint bench bench-quick bench-sst bench-billion coverage abi-check abi-dump; do
+  for target in all install static deb amalgamation fuzz lint bench bench-quick bench-sst bench-billion coverage abi-check abi-dump; do
     run ! --separate-stderr build $target
     [[ $stderr == "missing Debian packages: "*python3-minimal*"'make deps"*"' installs them"* ]] || { echo "$target: $stderr"; return 1; }
     [ ! -s "$CALLS" ] || { echo "$target: $(cat "$CALLS")"; return 1; }

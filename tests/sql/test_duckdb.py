@@ -113,6 +113,20 @@ def parallel(db):
     equal([int(n) for _, n in rows], [min(x + 1, 3) for x in range(100)])
 
 
+@test("nay_open: a handle for joins and subqueries, and an error once the filter is gone")
+def handles(db):
+    db("CREATE OR REPLACE TABLE h AS SELECT nay_agg(x, 1000000, 0.01) AS f FROM range(5000) t(x)")
+    equal(db.one("SELECT count(*) FROM range(5000) t(x) WHERE nay_contains((SELECT nay_open(f) FROM h), x)"), "5000")
+    equal(db.one("SELECT count(*) FROM range(200000) t(x) WHERE x < 5000 AND nay_contains((SELECT nay_open(f) FROM h), x)"), "5000")
+    equal(db.one("SELECT nay_open(NULL)"), None)
+    handle = db.bytes("SELECT nay_open(f) FROM h")
+    equal((len(handle), db.one(f"SELECT nay_contains({blob(handle)}, 7)")), (32, True))
+    for i in range(16):
+        db.one(f"SELECT nay_open(nay_agg({i}))")
+    assert "not open" in db.fails(f"SELECT nay_contains({blob(handle)}, 7)")
+    assert "not open" in db.fails(f"SELECT nay_contains({blob(b'nayopen1' + bytes(24))}, 7)")
+
+
 @test("wrong arguments and mismatches are errors, and DuckDB goes on")
 def arguments(db):
     for call in ("x, 0, 0.01", "x, -1, 0.01", "x, NULL, 0.01", "x, 10, 0.0", "x, 10, 1.0", "x, 10, NULL", "x, 10, 0.01, 'magic'",

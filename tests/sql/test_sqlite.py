@@ -293,7 +293,7 @@ def handles(db):
     equal(one(db, "SELECT nay_contains(?, 7)", handle), 1)
     equal(one(db, "SELECT nkeys FROM nay_info(?)", handle), 2000)
     equal(one(db, "SELECT length(nay_merge(?, ?))", handle, handle), one(db, "SELECT length(f) FROM h"))
-    for i in range(8):
+    for i in range(16):
         one(db, "SELECT nay_open(nay_agg(?))", i)
     assert "not open" in fails(db, "SELECT nay_contains(?, 7)", handle)
     assert "not open" in fails(connect(), "SELECT nay_contains(?, 7)", handle)
@@ -312,10 +312,10 @@ def changes(db):
     db.execute("CREATE TEMP TABLE w(f)")
     db.executemany("INSERT INTO w VALUES (?)", [(made,) for made in (a, b) * 10])
     equal(db.execute("SELECT nay_contains(f, 7) FROM w").fetchall(), [(0,), (1,)] * 10)
-    many = [one(db, "SELECT nay_agg(?, 10, 1e-9)", i) for i in range(12)]  # more than the cache holds
+    many = [one(db, "SELECT nay_agg(?, 10, 1e-9)", i) for i in range(20)]  # more than the cache holds
     db.execute("DELETE FROM w")
     db.executemany("INSERT INTO w VALUES (?)", [(made,) for made in many * 3])
-    equal(db.execute("SELECT nay_contains(f, 7) FROM w").fetchall(), [(int(i == 7),) for i in range(12)] * 3)
+    equal(db.execute("SELECT nay_contains(f, 7) FROM w").fetchall(), [(int(i == 7),) for i in range(20)] * 3)
 
 
 @test("memory: a limit of SQLite's is an error, and the connection goes on")

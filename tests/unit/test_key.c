@@ -8,9 +8,13 @@
 #include "support/key_vectors.h"
 #include "support/test.h"
 
-static const nay_key_type all_types[] = {
-    NAY_KEY_TEXT,      NAY_KEY_INT,  NAY_KEY_FLOAT,   NAY_KEY_BOOL, NAY_KEY_DATE,
-    NAY_KEY_TIMESTAMP, NAY_KEY_UUID, NAY_KEY_NUMERIC, NAY_KEY_HEX,  NAY_KEY_B64};
+static const nay_key_type all_types[] = {NAY_KEY_TEXT,         NAY_KEY_INT,
+                                         NAY_KEY_FLOAT,        NAY_KEY_BOOL,
+                                         NAY_KEY_DATE,         NAY_KEY_TIMESTAMP,
+                                         NAY_KEY_UUID,         NAY_KEY_NUMERIC,
+                                         NAY_KEY_HEX,          NAY_KEY_B64,
+                                         NAY_KEY_ORDERED_INT,  NAY_KEY_ORDERED_FLOAT,
+                                         NAY_KEY_ORDERED_DATE, NAY_KEY_ORDERED_TIMESTAMP};
 #define N_TYPES (sizeof all_types / sizeof all_types[0])
 
 typedef struct parsed_key {
@@ -60,7 +64,7 @@ static void names_and_numbers_agree(void **state) {
   assert_status(nay_key_type_parse("Int", &type), NAY_EINVAL);
   assert_status(nay_key_type_parse("", &type), NAY_EINVAL);
   assert_status(nay_key_type_parse(NULL, &type), NAY_EINVAL);
-  for (int i = NAY_KEY_TEXT; i <= NAY_KEY_B64; i++) {
+  for (int i = NAY_KEY_TEXT; i <= NAY_KEY_ORDERED_TIMESTAMP; i++) {
     uint8_t out[64];
     assert_status(nay_key_parse((nay_key_type)i, "1", 1, NULL, out, sizeof out, NULL), NAY_EINVAL);
   }

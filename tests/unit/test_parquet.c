@@ -4,18 +4,18 @@
  * make, and files that are cut, changed or lies are refused, or answer, but never crash.
  */
 #include "golden/golden.h"
-#include "nay_parquet.h"
+#include "nay_sst_parquet.h"
 
 #define NCOLUMNS 7
 
 static const char *const column_names[NCOLUMNS] = {"s", "b", "j", "d", "f", "x", "u"};
 
-static nay_parquet *open_golden(const char *name) {
+static nay_sst_parquet *open_golden(const char *name) {
   char path[512];
-  nay_parquet *p = NULL;
+  nay_sst_parquet *p = NULL;
   nay_diag diag = {.what = NULL};
   snprintf(path, sizeof path, "%s/parquet/duckdb_%s.parquet", TEST_GOLDEN, name);
-  nay_status status = nay_parquet_open(path, NULL, &diag, &p);
+  nay_status status = nay_sst_parquet_open(path, NULL, &diag, &p);
   if (status != NAY_OK) fail_msg("%s: %s", name, diag.what);
   return p;
 }
@@ -33,16 +33,16 @@ static size_t value_of(char column, uint64_t i, char *text, size_t cap) {
 
 /* ---- values ---- */
 
-static bool maybe_in(nay_parquet *p, uint64_t group, uint64_t column, const char *text,
+static bool maybe_in(nay_sst_parquet *p, uint64_t group, uint64_t column, const char *text,
                      size_t len) {
   bool maybe = false;
   nay_diag diag = {.what = NULL};
-  nay_status status = nay_parquet_may_contain(p, group, column, text, len, &diag, &maybe);
+  nay_status status = nay_sst_parquet_may_contain(p, group, column, text, len, &diag, &maybe);
   if (status != NAY_OK) fail_msg("%s: %s", text, diag.what);
   nay_filter *f;
-  if (nay_parquet_filter_read(p, group, column, NULL, NULL, &f) == NAY_OK) {
+  if (nay_sst_parquet_filter_read(p, group, column, NULL, NULL, &f) == NAY_OK) {
     bool probed = !maybe; /* the whole filter says the same as one block of it */
-    assert_ok(nay_parquet_probe(p, column, f, text, len, NULL, &probed));
+    assert_ok(nay_sst_parquet_probe(p, column, f, text, len, NULL, &probed));
     assert_int_equal(probed, maybe);
     nay_filter_free(f);
   }
@@ -51,9 +51,9 @@ static bool maybe_in(nay_parquet *p, uint64_t group, uint64_t column, const char
 
 static void check_values(const char *name, uint64_t n, uint64_t group_rows, unsigned ncolumns,
                          unsigned most) {
-  nay_parquet *p = open_golden(name);
-  nay_parquet_info info = {.size = sizeof info};
-  assert_ok(nay_parquet_stats(p, &info));
+  nay_sst_parquet *p = open_golden(name);
+  nay_sst_parquet_info info = {.size = sizeof info};
+  assert_ok(nay_sst_parquet_stats(p, &info));
   assert_int_equal(info.nrows, n);
   assert_int_equal(info.nrow_groups, (n + group_rows - 1) / group_rows);
   assert_int_equal(info.nfilters, info.nrow_groups * ncolumns);
@@ -62,7 +62,7 @@ static void check_values(const char *name, uint64_t n, uint64_t group_rows, unsi
   for (unsigned c = 0; c < ncolumns; c++) {
     uint64_t column;
     char text[64];
-    assert_ok(nay_parquet_find(p, column_names[c], NULL, &column));
+    assert_ok(nay_sst_parquet_find(p, column_names[c], NULL, &column));
     for (uint64_t i = 0; i < n; i++) {
       size_t len = value_of(column_names[c][0], i, text, sizeof text);
       if (!maybe_in(p, i / group_rows, column, text, len)) fail_msg("%s %s", name, text);
@@ -74,7 +74,7 @@ static void check_values(const char *name, uint64_t n, uint64_t group_rows, unsi
   }
   print_message("# %s: %u of %u absent values are maybe\n", name, nmaybes, 500 * ncolumns);
   assert_true(nmaybes <= most);
-  nay_parquet_free(p);
+  nay_sst_parquet_free(p);
 }
 
 static void every_value_is_maybe(void **state) {
@@ -90,20 +90,20 @@ static void every_value_is_maybe(void **state) {
 /* The bytes of DuckDB's filters are those that sbbf makes of the values. */
 static void filters_are_rebuilt(void **state) {
   (void)state;
-  nay_parquet *p = open_golden("n1000_p0001_snappy");
+  nay_sst_parquet *p = open_golden("n1000_p0001_snappy");
   for (unsigned c = 0; c < NCOLUMNS; c++) {
     uint64_t column;
     nay_filter *theirs, *ours;
     char text[64];
     uint8_t key[64];
     size_t key_len;
-    assert_ok(nay_parquet_find(p, column_names[c], NULL, &column));
-    assert_ok(nay_parquet_filter_read(p, 0, column, NULL, NULL, &theirs));
+    assert_ok(nay_sst_parquet_find(p, column_names[c], NULL, &column));
+    assert_ok(nay_sst_parquet_filter_read(p, 0, column, NULL, NULL, &theirs));
     nay_params params = {sizeof params, .nkeys = 1000, .fpr = 0.0001}; /* the size is theirs, too */
     assert_ok(nay_format_new(nay_format_find("sbbf"), &params, NULL, NULL, &ours));
     for (uint64_t i = 0; i < 1000; i++) {
       size_t len = value_of(column_names[c][0], i, text, sizeof text);
-      assert_ok(nay_parquet_key(p, column, text, len, NULL, key, sizeof key, &key_len));
+      assert_ok(nay_sst_parquet_key(p, column, text, len, NULL, key, sizeof key, &key_len));
       assert_ok(nay_filter_add(ours, key, key_len, NULL));
     }
     golden_bytes bytes = golden_encode(theirs);
@@ -111,57 +111,59 @@ static void filters_are_rebuilt(void **state) {
     free(bytes.at);
     nay_filter_free(theirs);
   }
-  nay_parquet_free(p);
+  nay_sst_parquet_free(p);
 }
 
 static void no_filter_is_maybe(void **state) {
   (void)state;
-  nay_parquet *p = open_golden("n1000_default_options");
-  nay_parquet_info info = {.size = sizeof info};
-  nay_parquet_filter at = {.size = sizeof at};
+  nay_sst_parquet *p = open_golden("n1000_default_options");
+  nay_sst_parquet_info info = {.size = sizeof info};
+  nay_sst_parquet_filter at = {.size = sizeof at};
   nay_filter *f;
   uint64_t column;
-  assert_ok(nay_parquet_stats(p, &info));
+  assert_ok(nay_sst_parquet_stats(p, &info));
   assert_int_equal(info.nfilters, 0);
-  assert_ok(nay_parquet_find(p, "s", NULL, &column));
-  assert_status(nay_parquet_filter_at(p, 0, column, &at), NAY_ENOENT);
-  assert_status(nay_parquet_filter_read(p, 0, column, NULL, NULL, &f), NAY_ENOENT);
+  assert_ok(nay_sst_parquet_find(p, "s", NULL, &column));
+  assert_status(nay_sst_parquet_filter_at(p, 0, column, &at), NAY_ENOENT);
+  assert_status(nay_sst_parquet_filter_read(p, 0, column, NULL, NULL, &f), NAY_ENOENT);
   assert_true(maybe_in(p, 0, column, "anything", 8));
-  assert_status(nay_parquet_find(p, "none", NULL, &column), NAY_ENOENT);
-  nay_parquet_free(p);
+  assert_status(nay_sst_parquet_find(p, "none", NULL, &column), NAY_ENOENT);
+  nay_sst_parquet_free(p);
   p = open_golden("n0_p01"); /* no row group */
-  assert_ok(nay_parquet_stats(p, &info));
+  assert_ok(nay_sst_parquet_stats(p, &info));
   assert_int_equal(info.nrow_groups, 0);
   assert_int_equal(info.ncolumns, 7);
-  nay_parquet_free(p);
+  nay_sst_parquet_free(p);
 }
 
 /* ---- texts ---- */
 
-static void refuse_text(const nay_parquet *p, const char *name, const char *text) {
+static void refuse_text(const nay_sst_parquet *p, const char *name, const char *text) {
   uint64_t column;
   uint8_t key[64];
   size_t len = 99;
-  assert_ok(nay_parquet_find(p, name, NULL, &column));
-  if (nay_parquet_key(p, column, text, strlen(text), NULL, key, sizeof key, &len) != NAY_EINVAL) {
+  assert_ok(nay_sst_parquet_find(p, name, NULL, &column));
+  if (nay_sst_parquet_key(p, column, text, strlen(text), NULL, key, sizeof key, &len) !=
+      NAY_EINVAL) {
     fail_msg("%s: '%s' is taken", name, text);
   }
   assert_int_equal(len, 99);
 }
 
-static void assert_key(const nay_parquet *p, const char *name, const char *text, const char *hex) {
+static void assert_key(const nay_sst_parquet *p, const char *name, const char *text,
+                       const char *hex) {
   uint64_t column;
   uint8_t key[64], want[64];
   size_t len, want_len = golden_from_hex(hex, strlen(hex), want);
-  assert_ok(nay_parquet_find(p, name, NULL, &column));
-  assert_ok(nay_parquet_key(p, column, text, strlen(text), NULL, key, sizeof key, &len));
+  assert_ok(nay_sst_parquet_find(p, name, NULL, &column));
+  assert_ok(nay_sst_parquet_key(p, column, text, strlen(text), NULL, key, sizeof key, &len));
   assert_int_equal(len, want_len);
   assert_memory_equal(key, want, len);
 }
 
 static void texts_are_values_of_the_column(void **state) {
   (void)state;
-  nay_parquet *p = open_golden("n100_p01");
+  nay_sst_parquet *p = open_golden("n100_p01");
   assert_key(p, "s", "", "");
   assert_key(p, "b", "-1", "ffffffffffffffff");
   assert_key(p, "b", "9223372036854775807", "ffffffffffffff7f");
@@ -179,10 +181,10 @@ static void texts_are_values_of_the_column(void **state) {
   refuse_text(p, "d", "one");
   refuse_text(p, "f", "1.00000005960464477540"); /* between two floats */
   uint64_t column;
-  assert_ok(nay_parquet_find(p, "d", NULL, &column));
+  assert_ok(nay_sst_parquet_find(p, "d", NULL, &column));
   assert_true(maybe_in(p, 0, column, "-0.0", 4)); /* 0 is there: one zero stands for both */
   assert_true(maybe_in(p, 0, column, "nan", 3));
-  nay_parquet_free(p);
+  nay_sst_parquet_free(p);
 }
 
 /* ---- bytes that lie ---- */
@@ -204,24 +206,24 @@ static nay_status memory_read(void *ctx, uint64_t at, void *dst, size_t len, nay
 static nay_status use_bytes(const uint8_t *bytes, size_t len) {
   memory_file m = {bytes, len};
   nay_sst_file file = {.size = sizeof file, .length = len, .read_at = memory_read, .ctx = &m};
-  nay_parquet *p;
-  nay_status status = nay_parquet_open_file(&file, NULL, NULL, &p);
+  nay_sst_parquet *p;
+  nay_status status = nay_sst_parquet_open_file(&file, NULL, NULL, &p);
   if (status != NAY_OK) return status;
-  nay_parquet_info info = {.size = sizeof info};
-  assert_ok(nay_parquet_stats(p, &info));
+  nay_sst_parquet_info info = {.size = sizeof info};
+  assert_ok(nay_sst_parquet_stats(p, &info));
   for (uint64_t c = 0; c < info.ncolumns; c++) {
-    nay_parquet_column column = {.size = sizeof column};
-    assert_ok(nay_parquet_column_at(p, c, &column));
+    nay_sst_parquet_column column = {.size = sizeof column};
+    assert_ok(nay_sst_parquet_column_at(p, c, &column));
     assert_true(strlen(column.name) <= 5 * len + 65536 && column.type[0] != '\0');
     for (uint64_t g = 0; g < info.nrow_groups; g++) {
       nay_filter *f = NULL;
       bool maybe = false;
-      nay_status probed = nay_parquet_may_contain(p, g, c, "1", 1, NULL, &maybe);
+      nay_status probed = nay_sst_parquet_may_contain(p, g, c, "1", 1, NULL, &maybe);
       assert_true(probed == NAY_OK || maybe || probed == NAY_EINVAL || probed == NAY_ENOTSUP);
-      if (nay_parquet_filter_read(p, g, c, NULL, NULL, &f) == NAY_OK) nay_filter_free(f);
+      if (nay_sst_parquet_filter_read(p, g, c, NULL, NULL, &f) == NAY_OK) nay_filter_free(f);
     }
   }
-  nay_parquet_free(p);
+  nay_sst_parquet_free(p);
   return NAY_OK;
 }
 
@@ -262,11 +264,11 @@ static nay_status with_footer(const char *hex, const char **what) {
          8);
   memory_file m = {file, len + 12};
   nay_sst_file from = {.size = sizeof from, .length = m.len, .read_at = memory_read, .ctx = &m};
-  nay_parquet *p = NULL;
+  nay_sst_parquet *p = NULL;
   nay_diag diag = {.what = NULL};
-  nay_status status = nay_parquet_open_file(&from, NULL, &diag, &p);
+  nay_status status = nay_sst_parquet_open_file(&from, NULL, &diag, &p);
   *what = diag.what;
-  nay_parquet_free(p);
+  nay_sst_parquet_free(p);
   return status;
 }
 
@@ -301,34 +303,34 @@ static void encrypted_footers_say_so(void **state) {
   const uint8_t bytes[] = "PAREabcdefgh\x04\0\0\0PARE";
   memory_file m = {bytes, sizeof bytes - 1};
   nay_sst_file file = {.size = sizeof file, .length = m.len, .read_at = memory_read, .ctx = &m};
-  nay_parquet *p;
+  nay_sst_parquet *p;
   nay_diag diag = {.what = NULL};
-  assert_status(nay_parquet_open_file(&file, NULL, &diag, &p), NAY_ENOTSUP);
+  assert_status(nay_sst_parquet_open_file(&file, NULL, &diag, &p), NAY_ENOTSUP);
   assert_string_equal(diag.what, "the footer of this Parquet file is encrypted");
 }
 
 static void arguments(void **state) {
   (void)state;
-  nay_parquet *p = open_golden("n2_p01");
-  nay_parquet_info info = {.size = sizeof info};
-  nay_parquet_filter at = {.size = sizeof at};
+  nay_sst_parquet *p = open_golden("n2_p01");
+  nay_sst_parquet_info info = {.size = sizeof info};
+  nay_sst_parquet_filter at = {.size = sizeof at};
   nay_filter *f;
   bool maybe;
   uint64_t column;
-  assert_status(nay_parquet_open(NULL, NULL, NULL, &p), NAY_EINVAL);
-  assert_status(nay_parquet_open("/no/such/file", NULL, NULL, &p), NAY_EIO);
-  assert_status(nay_parquet_open_file(NULL, NULL, NULL, &p), NAY_EINVAL);
-  assert_status(nay_parquet_stats(NULL, &info), NAY_EINVAL);
-  assert_status(nay_parquet_find(p, NULL, NULL, &column), NAY_EINVAL);
-  assert_status(nay_parquet_filter_at(p, 1, 0, &at), NAY_EINVAL);
-  assert_status(nay_parquet_filter_at(p, 0, 7, &at), NAY_EINVAL);
-  assert_status(nay_parquet_filter_read(p, 0, 7, NULL, NULL, &f), NAY_EINVAL);
-  assert_status(nay_parquet_may_contain(p, 0, 0, NULL, 1, NULL, &maybe), NAY_EINVAL);
-  assert_status(nay_parquet_may_contain(p, 0, 0, "a", 1, NULL, NULL), NAY_EINVAL);
-  assert_false(nay_parquet_recognise("PAR", 3));
-  assert_false(nay_parquet_recognise(NULL, 4));
-  nay_parquet_free(NULL);
-  nay_parquet_free(p);
+  assert_status(nay_sst_parquet_open(NULL, NULL, NULL, &p), NAY_EINVAL);
+  assert_status(nay_sst_parquet_open("/no/such/file", NULL, NULL, &p), NAY_EIO);
+  assert_status(nay_sst_parquet_open_file(NULL, NULL, NULL, &p), NAY_EINVAL);
+  assert_status(nay_sst_parquet_stats(NULL, &info), NAY_EINVAL);
+  assert_status(nay_sst_parquet_find(p, NULL, NULL, &column), NAY_EINVAL);
+  assert_status(nay_sst_parquet_filter_at(p, 1, 0, &at), NAY_EINVAL);
+  assert_status(nay_sst_parquet_filter_at(p, 0, 7, &at), NAY_EINVAL);
+  assert_status(nay_sst_parquet_filter_read(p, 0, 7, NULL, NULL, &f), NAY_EINVAL);
+  assert_status(nay_sst_parquet_may_contain(p, 0, 0, NULL, 1, NULL, &maybe), NAY_EINVAL);
+  assert_status(nay_sst_parquet_may_contain(p, 0, 0, "a", 1, NULL, NULL), NAY_EINVAL);
+  assert_false(nay_sst_parquet_recognise("PAR", 3));
+  assert_false(nay_sst_parquet_recognise(NULL, 4));
+  nay_sst_parquet_free(NULL);
+  nay_sst_parquet_free(p);
 }
 
 int main(void) {

@@ -9,6 +9,16 @@ import { openPlayground } from './page.mjs';
 
 const { bytes, count, percent } = await import(join(source, 'web/playground/number.js'));
 const nay = await library({ wasm: readFileSync(join(packageDirectory, '../libnay-trace.wasm')), full: true });
+// families that keys, their number and an FPR are enough for; a range filter also needs ranges, and is not shown
+const KINDS = nay.kinds.filter((kind) => {
+  try {
+    nay.Filter.plan({ kind, nkeys: 100, fpr: 0.1 });
+    return true;
+  } catch (error) {
+    if (kind !== 'range') throw error;
+    return false;
+  }
+});
 const seed = Number(process.env.NAY_SEED ?? 33);
 const SCENES = Number(process.env.NAY_SCENES ?? 4); // for each family
 const OPERATIONS = 7; // in each scene
@@ -238,7 +248,7 @@ function bitNamed(text, seen) {
 /* checkChange: what an add or a removal is said to change, one step after the other. */
 function checkChange(seen, before, model) {
   same(seen.untold, 0, 'cells that changed without a step');
-  if (before.length !== seen.payload.length) return; // it has grown: laid out anew
+  if (before.length !== seen.payload.length || seen.script.some((s) => / opens /.test(s.text))) return; // laid out anew
   const state = Buffer.from(before);
   let fresh = 0;
   let told = 0;
@@ -524,7 +534,7 @@ async function scene(page, kind, at) {
 
 const { page, close, faults } = await openPlayground({ reducedMotion: 'reduce' });
 console.log(`# seed ${seed}`);
-for (const kind of nay.kinds) {
+for (const kind of KINDS) {
   let fault = null;
   let checked = 0;
   try {
@@ -556,7 +566,7 @@ async function wrongIn(run) {
   }
 }
 
-for (const kind of nay.kinds.filter((k) => nay.traits(k).add)) {
+for (const kind of KINDS.filter((k) => nay.traits(k).add)) {
   const fault = await wrongIn(async () => {
     for (const [n, fpr, times] of [[50, 0.1, 1], [3000, 0.01, 2], [20000, 0.001, 0.4]]) {
       await page.evaluate((h) => {
@@ -590,7 +600,7 @@ report(
         dispatchEvent(new HashChangeEvent('hashchange'));
       }, `#plan?n=${n}&by=${by}&${by}=${value}`);
       const rows = await page.evaluate(() => [...document.querySelectorAll('#view-plan tbody tr')].map((tr) => [...tr.children].map((c) => c.textContent)));
-      same(rows.length, nay.kinds.length, 'families');
+      same(rows.length, KINDS.length, 'families');
       for (const [kind, ...cells] of rows) {
         let plan = null;
         try {

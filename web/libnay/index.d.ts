@@ -432,7 +432,8 @@ export interface TypedKeys {
   int(value: number | bigint): Uint8Array;
   float(value: number): Uint8Array;
   parse(
-    type: 'text' | 'int' | 'float' | 'bool' | 'date' | 'timestamp' | 'uuid' | 'numeric' | 'hex' | 'b64',
+    type: 'text' | 'int' | 'float' | 'bool' | 'date' | 'timestamp' | 'uuid' | 'numeric' | 'hex' | 'b64'
+      | 'ordered-int' | 'ordered-float' | 'ordered-date' | 'ordered-timestamp',
     text: string,
   ): Uint8Array;
 }

@@ -11,11 +11,21 @@ export async function startEngine(wasm) {
   return new Engine(nay);
 }
 
+/* ofKeys: whether keys, their number and an FPR are all that a family needs. A range filter also needs ranges. */
+function ofKeys(nay, kind) {
+  try {
+    nay.Filter.plan({ kind, nkeys: 100, fpr: 0.1 });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 class Engine {
   constructor(nay) {
     this.nay = nay;
     this.version = nay.version;
-    this.kinds = nay.kinds.map((name) => ({ name, traits: nay.traits(name) }));
+    this.kinds = nay.kinds.filter((kind) => ofKeys(nay, kind)).map((name) => ({ name, traits: nay.traits(name) }));
     this.formats = nay.formats.list();
   }
 

@@ -60,18 +60,23 @@ function units(name, base, unitBits, nbits, width) {
  */
 function levels(steps, payloadBits, reachable) {
   const bases = new Map();
-  for (const s of steps) bases.set(s.level, { base: s.unitBit - s.unitIndex * s.unitNbits, unit: s.unitNbits });
+  for (const s of steps) {
+    const most = Math.max(bases.get(s.level)?.most ?? 0, s.unitIndex + 1);
+    bases.set(s.level, { base: s.unitBit - s.unitIndex * s.unitNbits, unit: s.unitNbits, most });
+  }
   const sorted = [...bases].sort((a, b) => a[1].base - b[1].base);
   const name = unitWord(steps[0].unit, steps[0].unitNbits);
   const shared = new Set(sorted.map(([, { base }]) => base)).size === 1;
   if (shared) {
-    const { base, unit } = sorted[0][1];
-    const all = units(name, base, unit, Math.min(reachable, payloadBits - base), 1);
+    const { base, unit, most } = sorted[0][1];
+    const nbits = Math.min(reachable, payloadBits - base);
+    const all = units(name, base, unit, most <= 64 ? Math.min(nbits, most * unit) : nbits, 1);
     return sorted.length > 1 ? all.map((g) => ({ ...g, hues: sorted.length })) : all;
   }
-  return sorted.flatMap(([level, { base, unit }], i) => {
+  return sorted.flatMap(([level, { base, unit, most }], i) => {
     const end = i + 1 < sorted.length ? sorted[i + 1][1].base : payloadBits;
-    return units('', base, unit, end - base, 1).map((g, j) => ({
+    const nbits = most <= 64 ? Math.min(end - base, most * unit) : end - base;
+    return units('', base, unit, nbits, 1).map((g, j) => ({
       ...g,
       level,
       unit: j,

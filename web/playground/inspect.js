@@ -3,6 +3,7 @@
  * table with filters inside. Each kind tells its facts, answers for a key, and says what damage does.
  */
 import { h, explainError, figure, shorten, UserError } from './dom.js';
+import { derivation } from './derivation.js';
 import { shapeOf } from './groups.js';
 import { aboutOf, askScript, verdict } from './scripts.js';
 import { answerLine, note, panel, stack, table, title } from './parts.js';
@@ -69,6 +70,8 @@ class OpenFilter {
     const why = this.filter.explain(key);
     const about = aboutOf(this.filter.traits, why);
     const steps = askScript(about, key, why).map((s) => s.text);
+    const how = derivation(why, this.filter.stats().nbits);
+    if (how) steps.splice(1, 0, how);
     return stack(answerLine(why.maybe, `${shorten(key)}: ${verdict(about, why)}.`), stepList(steps));
   }
 

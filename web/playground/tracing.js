@@ -39,8 +39,11 @@ const EVENTS = {
       notes: [{ bit, text: e.count === 0 ? null : String(e.count) }],
     };
   },
-  levelOpened: (e) => ({
-    text: `The levels are full: another half of level ${e.level} opens, ${count(e.nblocks)} blocks for ${count(e.nkeys)} keys more`,
+  levelOpened: (e, stage) => ({
+    text:
+      e.index > 0
+        ? `Level ${e.level} is full: it opens its second half, ${count(e.nblocks)} ${stage.unitWord}s`
+        : `The levels are full: level ${e.level} opens, ${count(e.nblocks)} ${stage.unitWord}s for ${count(e.nkeys)} keys more`,
   }),
   windowBit: (e, stage, copy) => {
     const bit = stage.unit(0, e.unit) + e.bit;
@@ -167,10 +170,11 @@ function unitOf(events, stage) {
   return `${level}${e.block === undefined ? `unit ${e.unit}` : `${stage.unitWord} ${e.block}`}, `;
 }
 
-/* addLines: many adds, one step for each. */
+/* addLines: many adds, one step for each; stale: done before the last level opened, in another layout. */
 export function addLines(added, stage) {
   const copy = stage.shown.slice();
-  return added.map(({ key, events }) => {
+  const last = added.findLastIndex(({ events }) => events.some((e) => e.event === 'levelOpened'));
+  return added.map(({ key, events }, at) => {
     const steps = changes(events, stage, copy);
     const kicks = events.filter((e) => e.event === 'cuckooKick').length;
     const special = events.find((e) => e.event === 'windowExpired' || e.event === 'levelOpened');
@@ -190,6 +194,7 @@ export function addLines(added, stage) {
         : nothing;
     return {
       text: `${shorten(key)}: ${where}${extra}`,
+      stale: at < last,
       marks: steps.flatMap((s) => s.marks ?? []),
       writes: steps.flatMap((s) => s.writes ?? []),
       notes: steps.flatMap((s) => s.notes ?? []),

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 """The documents as a site: site.py OUT renders them, site.py --check OUT follows every link.
 
-Every Markdown file of the tree becomes a page at its own path, README.md the index of its directory. A link to
+Every Markdown file of the tree becomes a page at its own path, README.md the index of its directory; the home page is
+doc/home.md with the playground, the systems that nay works with and the numbers of the README. NAY_SITE, if it is set, is
+the address where the site will be: link previews need one. A link to
 a source file leads to a page that shows it, a link to a directory to its README or a list of its files. So a link
 that works in the tree works on the site; --check says which do not, anchors included. The playground is not made
 here: `make site` puts it beside the pages.
 """
 import html
 import html.parser
+import json
 import os
 import pathlib
 import posixpath
@@ -17,24 +20,28 @@ import subprocess
 import sys
 import urllib.parse
 
-from markdown import Document
+from documents import Document, HtmlFormatter, code
 
 HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE.parents[1]
+BASE = os.environ.get("NAY_SITE", "").rstrip("/")
 AS_IS = {".png", ".svg", ".json", ".yml"}
 PLAYGROUND = "playground.html"
-VIEW = re.compile(r"(work|overfill|lsm|plan|inside)\?")  # a permalink, not a heading of the README
+HOME, README = "doc/home.md", "README.md"
+LESSONS = "doc/learn/"
+VIEW = re.compile(r"(start|work|compare|overfill|lsm|plan|inside)(\?|$)")  # a permalink, not a heading of the README
 
 # What the reader chooses from, in this order. A pattern stands for all its pages that are not named before.
 MENU = [
-    ("", ["README.md"]),
+    ("", ["doc/home.md", "README.md"]),
     ("Learn", [f"doc/learn/{page}.md" for page in ("README", "bits", "sizing", "probes", "double-hashing", "blocked",
-                                                  "counting", "fuse", "ribbon", "lsm", "*")]),
+                                                  "counting", "intersection", "fuse", "ribbon", "lsm", "prefixes",
+                                                  "compaction", "redis", "mathematics", "*")]),
     ("Use", ["doc/cookbook.md", "doc/families/README.md", "doc/families/*.md", "doc/map.md", "doc/keys.md",
              "doc/explain.md", "doc/plots.md", "doc/lsm-planning.md", "doc/sst.md", "doc/policy.md", "doc/inline.md",
              "doc/hashing.md", "doc/status.md", "doc/json.md", "doc/*.md"]),
-    ("Plug-ins", ["plugins/leveldb/README.md", "plugins/rocksdb/README.md", "plugins/redis/*.md",
-                  "web/libnay/README.md", "examples/kv/README.md"]),
+    ("Plug-ins and languages", ["plugins/leveldb/README.md", "plugins/rocksdb/README.md", "plugins/redis/*.md",
+                  "plugins/*/README.md", "web/libnay/README.md", "bindings/*/README.md", "examples/kv/README.md"]),
     ("Manuals", ["doc/man/nay.1.md", "doc/man/*.md"]),
     ("Formats", ["doc/formats/README.md", "doc/formats/*.md"]),
     ("Inside", ["ARCHITECTURE.md", "src/README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md",
@@ -67,6 +74,10 @@ class Site:
 
     def page_of(self, path):
         """Where a file or directory of the tree is on the site."""
+        if path == HOME:
+            return "index.html"
+        if path == README:
+            return "readme.html"
         if path in self.directories:
             return posixpath.join(path, "index.html")
         name = posixpath.basename(path)
@@ -86,7 +97,7 @@ class Site:
             if not path:
                 return target
             full = posixpath.normpath(posixpath.join(posixpath.dirname(source), path)).replace("./", "")
-            full = "" if full == "." else full
+            full = README if full == "." else full
             if full == "web/playground/README.md" and VIEW.match(anchor):
                 to = PLAYGROUND  # in the tree the link leads to the page that says how to make it
             elif full in self.known or full in self.directories:
@@ -101,10 +112,16 @@ class Site:
 
     # ---- pages ----
 
-    def write(self, page, title, body, contents=""):
+    def write(self, page, title, body, contents="", about=""):
         root = posixpath.relpath(".", posixpath.dirname(page) or ".")
+        about = about or f"{title}: a page of nay, membership filters in C."
+        address = ""
+        if BASE:
+            address = f'\n<meta property="og:url" content="{html.escape(BASE)}/{page}">'
+            address += f'\n<meta property="og:image" content="{html.escape(BASE)}/doc/img/playground.png">'
         text = (HERE / "page.html").read_text()
-        for key, value in (("TITLE", html.escape(title)), ("ROOT", root), ("MENU", self.menu(page)),
+        for key, value in (("TITLE", html.escape(title)), ("ROOT", root), ("ABOUT", html.escape(shortened(about))),
+                           ("ADDRESS", address), ("MENU", self.menu(page)),
                            ("CONTENTS", contents), ("BODY", body)):
             text = text.replace("{{" + key + "}}", value)
         path = self.out / page
@@ -118,10 +135,10 @@ class Site:
             for source in sources:
                 to = self.page_of(source)
                 here = ' aria-current="page"' if to == page else ""
-                title = "nay" if source == "README.md" else self.titles[source]
+                title = {HOME: "Home", README: "README"}.get(source, self.titles[source])
                 rows.append(f'<li><a href="{posixpath.relpath(to, base)}"{here}>{title}</a></li>')
             if heading == "":
-                rows.append(f'<li><a href="{posixpath.relpath(PLAYGROUND, base)}">Playground</a></li>')
+                rows.insert(1, f'<li><a href="{posixpath.relpath(PLAYGROUND, base)}">Playground</a></li>')
                 parts.append(f"<ul>{''.join(rows)}</ul>")
                 continue
             open_ = " open" if any("aria-current" in row for row in rows) or heading == "Learn" else ""
@@ -144,29 +161,107 @@ class Site:
         documents = {s: Document((SOURCE / s).read_text(), self.resolver(s)) for s in sources}
         self.titles = {s: d.title or s for s, d in documents.items()}
         self.choose(sources)
+        bodies = typeset(documents)
+        self.documents = documents
         for source, document in documents.items():
             rows = [f'<li><a href="#{html.escape(a)}">{text}</a></li>' for level, text, a in document.headings if level == 2
                     and "<a " not in text]
             contents = f"<ul>{''.join(rows)}</ul>" if len(rows) > 2 else ""
-            body = document.html + self.live(source, document)
-            self.write(self.page_of(source), re.sub(r"<[^>]*>", "", self.titles[source]), body, contents)
+            body = self.home(bodies) if source == HOME else self.live(source, bodies[source]) + self.beside(source)
+            title = html.unescape(self.titles[source])
+            title = {HOME: "nay: membership filters in C", README: "README of nay"}.get(source, f"{title} \u00b7 nay")
+            self.write(self.page_of(source), title, body, contents, document.about)
         done = set()
         while self.wanted:
             path = self.wanted.pop()
             if path not in done:
                 done.add(path)
                 self.show(path)
-        shutil.copyfile(HERE / "site.css", self.out / "site.css")
+        for name in ("site.css", "find.js", "favicon.svg"):
+            shutil.copyfile(HERE / name, self.out / name)
+        with open(self.out / "site.css", "a") as style:
+            style.write(colours())
+        self.index()
+        self.link_playground()
         return len(documents), len(done)
 
+    def home(self, bodies):
+        """The home page: its text, the playground on top, the systems and the numbers below their headings."""
+        body = bodies[HOME]
+        frame = (f'<figure><iframe class="top" src="{PLAYGROUND}?embed=start" title="What is a membership filter? The library '
+                 f'itself, in nine steps"></iframe><noscript>{picture("doc/img/playground.png", "A false positive, explained")}'
+                 f'</noscript><figcaption>The library itself, in this page. <a href="{PLAYGROUND}">The whole playground</a></figcaption></figure>')
+        body = body.replace('<h2 id="three-commands">', frame + '<h2 id="three-commands">', 1)
+        for heading, text in (("where-it-works", self.systems()), ("numbers", self.numbers(bodies))):
+            body = re.sub(rf'(<h2 id="{heading}">.*?</h2>\n)', lambda m: m.group(1) + text, body, count=1)
+        return body
+
+    def systems(self):
+        """A row for each plug-in, language and layout that has a page: what is added to the tree appears here."""
+        def rows(pattern):
+            for source in sorted(self.documents):
+                if re.fullmatch(pattern, source):
+                    first = html.escape(re.split(r"(?<=[.:]) ", self.documents[source].about)[0].rstrip(":"))
+                    yield f'<tr><th scope="row"><a href="{self.page_of(source)}">{self.titles[source]}</a></th><td>{first}</td></tr>'
+        made = [*rows(r"plugins/[a-z]+/README\.md"), *rows(r"bindings/[a-z]+/README\.md"), *rows(r"web/libnay/README\.md")]
+        formats = [f'<a href="{self.page_of(s)}">{self.titles[s]}</a>' for s in sorted(self.documents)
+                   if re.fullmatch(r"doc/formats/[a-z0-9]+\.md", s)]
+        made.append(f'<tr><th scope="row"><a href="doc/formats/index.html">Files and bytes of others</a></th><td>{", ".join(formats)}</td></tr>')
+        return (f'<div class="wide" tabindex="0"><table><thead><tr><th>with</th><th>how</th></tr></thead>'
+                f'<tbody>{"".join(made)}</tbody></table></div>\n')
+
+    def numbers(self, bodies):
+        """The table of the README, whose links lead from the home page to the same places."""
+        found = re.search(r'<h2 id="numbers">.*?</h2>\n(.*?)(?=<h2 )', bodies[README], re.S)
+        return found.group(1) if found else ""
+
     @staticmethod
-    def live(source, document):
-        """Below a lesson: the view of the playground that it links to first, live."""
-        found = re.search(rf'<a href="([^"]*{PLAYGROUND}#[^"]*)">(.*?)</a>', document.html)
-        if not source.startswith("doc/learn/") or not found:
+    def live(source, body):
+        """A lesson with the view of the playground that it links to first, live, where the link stands."""
+        found = re.search(rf'<p>(?:(?!</p>).)*<a href="([^"]*{PLAYGROUND})#([a-z]+)(?:\?([^"]*))?">(.*?)</a>.*?</p>\n', body, re.S)
+        if not source.startswith(LESSONS) or not found:
+            return body
+        page, view, query, title = found.groups()
+        title = re.sub(r"<[^>]*>", "", title)
+        address = f"{page}?embed={view}{'&amp;' + query if query else ''}"
+        still = re.search(r'<p>(<img [^>]*playground-[^>]*>)</p>\n', body)
+        frame = (f'<figure><iframe src="{address}" title="{title}" loading="lazy"></iframe>'
+                 f'<noscript>{still.group(1) if still else ""}</noscript>'
+                 f"<figcaption>The library itself, in this page.</figcaption></figure>\n")
+        body = body.replace(found.group(0), frame + found.group(0), 1)
+        return body.replace(still.group(0), "", 1) if still else body
+
+    def beside(self, source):
+        """Below a lesson: the one before and the one after."""
+        lessons = next(rows for heading, rows in self.chosen if heading == "Learn")
+        if source not in lessons:
             return ""
-        return (f'<figure><iframe src="{found.group(1)}" title="{found.group(2)}" loading="lazy"></iframe>'
-                f"<figcaption>The library itself, in this page.</figcaption></figure>")
+        at, base = lessons.index(source), posixpath.dirname(self.page_of(source))
+        parts = []
+        for to, rel, sign in ((at - 1, "prev", "\u2039 {}"), (at + 1, "next", "{} \u203a")):
+            if 0 <= to < len(lessons):
+                text = sign.format(self.titles[lessons[to]])
+                parts.append(f'<a rel="{rel}" href="{posixpath.relpath(self.page_of(lessons[to]), base)}">{text}</a>')
+            else:
+                parts.append("<span></span>")
+        return f'<nav class="beside" aria-label="Lessons">{"".join(parts)}</nav>'
+
+    def index(self):
+        """The search index: a script, because a page of file:// can load nothing else."""
+        rows = []
+        for source, document in self.documents.items():
+            title = html.unescape(re.sub(r"<[^>]*>", "", self.titles[source]))
+            for anchor, heading, text in document.sections:
+                rows.append([self.page_of(source), title, anchor, heading, text[:1500]])
+        (self.out / "index.js").write_text("globalThis.nayIndex = " + json.dumps(rows, ensure_ascii=False, separators=(",", ":")) + ";\n")
+
+    def link_playground(self):
+        """The playground beside the pages gets links to them; alone it has none."""
+        path = self.out / PLAYGROUND
+        if path.exists():
+            links = ('<nav class="sitelinks" aria-label="Site"><a href="index.html">Home</a><a href="doc/learn/index.html">Lessons</a>'
+                     '<a href="web/playground/index.html">Source</a></nav>')
+            path.write_text(path.read_text().replace("<!--SITE-->", links))
 
     def show(self, path):
         """A page for a source file or a directory."""
@@ -179,7 +274,10 @@ class Site:
             shutil.copyfile(SOURCE / path, self.out / page)
         else:
             text = (SOURCE / path).read_text(errors="replace")
-            self.write(page, path, f"<h1>{html.escape(path)}</h1><pre tabindex=\"0\"><code>{html.escape(text, False)}</code></pre>")
+            kind = {".c": "c", ".h": "c", ".hpp": "cpp", ".cc": "cpp", ".py": "python", ".js": "js", ".mjs": "js", ".go": "go",
+                    ".rs": "rust", ".sql": "sql"}.get(pathlib.Path(path).suffix, "")
+            kind = kind if len(text) < 200000 else ""
+            self.write(page, path, f"<h1>{html.escape(path)}</h1>{code(text, kind)}")
 
     def list(self, path, page):
         rows = []
@@ -188,6 +286,55 @@ class Site:
             self.wanted.append(full) if not full.endswith(".md") else None
             rows.append(f'<li><a href="{posixpath.relpath(self.page_of(full), path)}">{html.escape(name)}</a></li>')
         self.write(page, path, f"<h1>{html.escape(path)}</h1><ul>{''.join(rows)}</ul>")
+
+
+def shortened(text, limit=200):
+    return text if len(text) <= limit else text[:limit].rsplit(" ", 1)[0] + "\u2026"
+
+
+def picture(source, alt):
+    return f'<img src="{source}" alt="{html.escape(alt)}">'
+
+
+def colours():
+    """The colours of code, light and dark, by Pygments."""
+    style = lambda name: HtmlFormatter(style=name).get_style_defs("pre")
+    keep = lambda text: "\n".join(line for line in text.splitlines() if re.match(r"pre \.\w+ \{", line) and "background" not in line)
+    return f"{keep(style('default'))}\n@media (prefers-color-scheme: dark) {{\n{keep(style('github-dark'))}\n}}\n"
+
+
+def katex():
+    """The directory of KaTeX from npm, below the build directory; None: no npm here, formulas stay TeX."""
+    home = pathlib.Path(os.environ.get("NAY_BUILD", SOURCE / "build/dev")) / "web"
+    package = home / "node_modules/katex"
+    if not package.exists():
+        home.mkdir(parents=True, exist_ok=True)
+        for name in ("package.json", "package-lock.json"):
+            shutil.copyfile(HERE / name, home / name)
+        try:
+            subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"], cwd=home,
+                           check=True, capture_output=True, timeout=300)
+        except (OSError, subprocess.SubprocessError):
+            return None
+    return package
+
+
+def typeset(documents):
+    """The HTML of all documents, their formulas typeset in one call of KaTeX."""
+    formulas = [(tex, display) for d in documents.values() for tex, display in d.formulas]
+    package = katex() if formulas else None
+    if package:
+        done = subprocess.run(["node", HERE / "math.mjs", package], input=json.dumps(formulas), capture_output=True, text=True)
+        if done.returncode != 0:
+            sys.exit(f"KaTeX refuses a formula: {done.stderr.strip().splitlines()[-1] if done.stderr else ''}\n{done.stderr}")
+        rendered = json.loads(done.stdout)
+    else:
+        rendered = [f"<code>{html.escape(tex)}</code>" for tex, _ in formulas]
+    at, bodies = 0, {}
+    for source, document in documents.items():
+        bodies[source] = document.typeset(rendered[at:at + len(document.formulas)])
+        at += len(document.formulas)
+    return bodies
 
 
 # ---- links ----
@@ -219,6 +366,7 @@ def check(out):
                 continue
             count += 1
             where, _, anchor = target.partition("#")
+            where = where.partition("?")[0]
             to = (path.parent / urllib.parse.unquote(where)).resolve() if where else path
             if not to.is_file():
                 faults.append(f"{path.relative_to(out.resolve())}: {target}: there is no such page")

@@ -141,7 +141,7 @@ func Open(data []byte) (*Filter, error) {
 
 // checkShape checks kind, hash, nunits, k and extra, from which it computes where the arrays of a fuse filter are.
 func (f *Filter) checkShape() error {
-	if f.kind == 0 || f.kind == 10 || f.kind == 11 || f.kind > 12 {
+	if f.kind == 0 || f.kind == 11 || f.kind > 12 {
 		return version("kind", 9)
 	}
 	if f.hash > 2 {

@@ -254,22 +254,28 @@ static bool batch_run_some(py_batch *batch, py_source *s, py_block *b, bool have
   return status == NAY_OK;
 }
 
-bool py_batch_run(py_batch *batch, py_source *s) {
+/* All blocks of a chunk. */
+static bool batch_run_chunk(py_batch *batch, py_source *s) {
   py_block block;
+  size_t row;
+  if (!s->raw) {
+    while (py_source_next(s, &block)) {
+      if (!batch_run_some(batch, s, &block, true) || PyErr_CheckSignals() != 0) return false;
+    }
+    return true;
+  }
+  do {
+    row = s->row;
+    if (!batch_run_some(batch, s, &block, false) || PyErr_CheckSignals() != 0) return false;
+  } while (s->row != row && !s->failed);
+  return true;
+}
+
+bool py_batch_run(py_batch *batch, py_source *s) {
   int more;
   do {
-    if (batch->self != NULL && !py_wait(batch->self, batch->change)) return false;
-    if (s->raw) {
-      size_t row;
-      do {
-        row = s->row;
-        if (!batch_run_some(batch, s, &block, false) || PyErr_CheckSignals() != 0) return false;
-      } while (s->row != row && !s->failed);
-    } else {
-      while (py_source_next(s, &block)) {
-        if (!batch_run_some(batch, s, &block, true) || PyErr_CheckSignals() != 0) return false;
-      }
-    }
+    bool ok = batch->self == NULL || py_wait(batch->self, batch->change);
+    if (!ok || !batch_run_chunk(batch, s)) return false;
     more = s->failed ? 0 : py_source_more(s);
   } while (more > 0);
   if (s->failed) py_source_raise(s);

@@ -64,6 +64,9 @@ typedef struct py_typing {
 /* A status that is not NAY_OK stays in the typing, and py_key_of raises it. */
 void py_typing_set(py_typing *typing, const char *description);
 
+/* False: a ValueError, as bytes, hex and b64 are ways to write a text and no types of keys. */
+bool py_key_is_type(const char *description);
+
 typedef struct py_key {
   const void *bytes;
   size_t len;
@@ -167,6 +170,14 @@ typedef struct py_raw {
   const uint8_t *mask; /* a byte for each row, not 0: null */
 } py_raw;
 
+/* What a block of converted rows lies in; too large for the stack of a thread. */
+typedef struct py_room {
+  uint64_t offsets[PY_BLOCK + 1];
+  const void *keys[PY_BLOCK];
+  size_t lens[PY_BLOCK];
+  uint8_t null[PY_BLOCK];
+} py_room;
+
 typedef struct py_source {
   const py_typing *typing; /* set before the first block */
   bool skip_nulls;         /* else a null row is an error, */
@@ -183,6 +194,7 @@ typedef struct py_source {
   void *stream, *chunk; /* of Arrow: arrow.c */
   /* the block that was made last */
   size_t row; /* rows before the next block, in all */
+  py_room *room;
   uint8_t *arena;
   size_t arena_len, arena_cap;
   /* why there is no further block */
@@ -191,11 +203,6 @@ typedef struct py_source {
   nay_status status; /* of a raw row */
   nay_diag diag;
   PyObject *error[3]; /* of a row that is an object */
-  /* not cleared by py_source_open, so at the end */
-  uint64_t offsets[PY_BLOCK + 1];
-  const void *keys[PY_BLOCK];
-  size_t lens[PY_BLOCK];
-  uint8_t null[PY_BLOCK];
 } py_source;
 
 /* Opens a batch of keys: an array, a column, or any iterable. false: an exception is set. */

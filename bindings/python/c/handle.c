@@ -213,7 +213,13 @@ PyObject *py_handle_reduce(PyObject *object, PyObject *protocol) {
   if (bytes == NULL) return NULL;
   PyObject *decode = PyObject_GetAttrString((PyObject *)Py_TYPE(object), "decode");
   const char *format = nay_format_name(nay_filter_format(((py_filter *)object)->filter));
-  PyObject *made = decode != NULL ? Py_BuildValue("(O(Os))", decode, bytes, format) : NULL;
+  PyObject *own =
+      decode != NULL ? PyObject_GetAttrString(object, "__dict__") : NULL; /* of a subclass */
+  if (decode != NULL && own == NULL) PyErr_Clear();
+  PyObject *made = decode == NULL ? NULL
+                   : own != NULL  ? Py_BuildValue("(O(Os)O)", decode, bytes, format, own)
+                                  : Py_BuildValue("(O(Os))", decode, bytes, format);
+  Py_XDECREF(own);
   Py_XDECREF(decode);
   Py_DECREF(bytes);
   return made;
@@ -323,7 +329,7 @@ int py_handle_set_key(PyObject *object, PyObject *value, void *unused) {
     return -1;
   }
   const char *text = PyUnicode_AsUTF8AndSize(value, NULL);
-  if (text == NULL || !py_wait(self, true)) return -1;
+  if (text == NULL || !py_key_is_type(text) || !py_wait(self, true)) return -1;
   nay_status status = nay_filter_set_key(self->filter, text);
   if (status != NAY_OK) {
     nay_diag diag = {.what = "no key type of this version, or a layout that states none"};

@@ -16,6 +16,19 @@ void py_typing_set(py_typing *typing, const char *description) {
   strncpy(typing->name, description, sizeof typing->name - 1);
 }
 
+bool py_key_is_type(const char *description) {
+  static const char *const notations[] = {"bytes", "hex", "b64"};
+  size_t len = strcspn(description, ",");
+  for (size_t i = 0; i < sizeof notations / sizeof *notations; i++) {
+    if (strlen(notations[i]) != len || strncmp(description, notations[i], len) != 0) continue;
+    PyErr_Format(PyExc_ValueError,
+                 "'%s' is a way to write a text and no key type: decode it and take key=\"text\"",
+                 notations[i]);
+    return false;
+  }
+  return true;
+}
+
 /* ---- classes ---- */
 
 /* Whether a value is of a class that is looked up when it is first needed. */

@@ -111,6 +111,7 @@ static bool params_text(const struct params_field *field, PyObject *value, py_pa
     PyErr_Format(PyExc_ValueError, "no kind '%s'", text);
     return false;
   }
+  if (!py_key_is_type(text)) return false;
   char canonical[NAY_KEY_DESCRIPTION_MAX + 1];
   nay_diag diag;
   nay_status status = nay_key_description_canonical(text, (size_t)len, &diag, canonical);

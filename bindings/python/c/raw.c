@@ -339,19 +339,19 @@ static bool raw_in_place_next(py_source *s, py_block *b) {
 /* One row; false: it is the first that has no key. */
 static bool raw_row(py_source *s, bool pointers, size_t i, py_block *b) {
   if (raw_null(&s->at, i)) {
-    s->null[b->nrows] = 1;
-    b->null = s->null;
+    s->room->null[b->nrows] = 1;
+    b->null = s->room->null;
     s->is_null = !s->skip_nulls;
     return s->skip_nulls;
   }
-  s->null[b->nrows] = 0;
+  s->room->null[b->nrows] = 0;
   if (pointers) {
     const uint8_t *text;
-    if (!raw_text(s, i, &text, &s->lens[b->nkeys])) return false;
-    s->keys[b->nkeys] = text;
+    if (!raw_text(s, i, &text, &s->room->lens[b->nkeys])) return false;
+    s->room->keys[b->nkeys] = text;
   } else {
     if (raw_is_text(&s->at) ? !raw_add_text(s, i) : !raw_add_number(s, i)) return false;
-    s->offsets[b->nkeys + 1] = s->arena_len;
+    s->room->offsets[b->nkeys + 1] = s->arena_len;
   }
   b->nkeys++;
   return true;
@@ -364,7 +364,7 @@ bool py_raw_next(py_source *s, py_block *b) {
   bool pointers = s->typing->plain && raw_is_text(r) && r->elem != PY_ELEM_UCS4;
   size_t start = s->next;
   s->arena_len = 0;
-  s->offsets[0] = 0;
+  s->room->offsets[0] = 0;
   while (s->next < r->n && b->nrows < PY_BLOCK && s->arena_len < RAW_ARENA) {
     if (!raw_row(s, pointers, s->next, b)) {
       s->failed = true;
@@ -374,13 +374,13 @@ bool py_raw_next(py_source *s, py_block *b) {
     s->next++;
   }
   if (pointers) {
-    b->keys = s->keys;
-    b->lens = s->lens;
+    b->keys = s->room->keys;
+    b->lens = s->room->lens;
   } else {
     b->column = (nay_column){.size = sizeof b->column,
                              .bytes = s->arena,
                              .nbytes = s->arena_len,
-                             .offsets = s->offsets,
+                             .offsets = s->room->offsets,
                              .offset_bytes = 8};
   }
   return s->next != start;

@@ -137,14 +137,17 @@ static bool source_column(py_source *s, PyObject *keys) {
 }
 
 bool py_source_open(py_source *s, PyObject *keys) {
-  memset(s, 0, offsetof(py_source, offsets));
+  memset(s, 0, sizeof *s);
   if (PyUnicode_Check(keys) || PyBytes_Check(keys) || PyByteArray_Check(keys)) {
     PyErr_SetString(PyExc_TypeError,
                     "a batch is an iterable of keys, and this is one key: put it into a list");
     return false;
   }
-  bool ok;
-  if (PyList_Check(keys) || PyTuple_Check(keys)) {
+  s->room = malloc(sizeof *s->room);
+  bool ok = s->room != NULL;
+  if (!ok) {
+    PyErr_NoMemory();
+  } else if (PyList_Check(keys) || PyTuple_Check(keys)) {
     ok = source_iterate(s, keys);
   } else if (PyObject_HasAttrString(keys, "dtype")) {
     ok = source_column(s, keys);
@@ -167,7 +170,9 @@ void py_source_close(py_source *s) {
   if (s->mask.obj != NULL) PyBuffer_Release(&s->mask);
   for (int i = 0; i < 2; i++) Py_CLEAR(s->held[i]);
   for (int i = 0; i < 3; i++) Py_CLEAR(s->error[i]);
+  free(s->room);
   free(s->arena);
+  s->room = NULL;
   s->arena = NULL;
   s->arena_cap = 0;
 }
@@ -214,7 +219,7 @@ bool py_source_use(py_source *s, const py_typing *typing) {
 /* One object into the block; false: it has no key, and an exception is set. */
 static bool source_object(py_source *s, PyObject *value, py_block *b) {
   py_key key;
-  s->null[b->nrows] = 0;
+  s->room->null[b->nrows] = 0;
   if (!py_key_of(s->typing, value, &key)) {
     if (!PyErr_ExceptionMatches(PyExc_TypeError) && !PyErr_ExceptionMatches(PyExc_ValueError)) {
       return false;
@@ -230,8 +235,8 @@ static bool source_object(py_source *s, PyObject *value, py_block *b) {
     Py_XDECREF(type);
     Py_XDECREF(error);
     Py_XDECREF(trace);
-    s->null[b->nrows] = 1;
-    b->null = s->null;
+    s->room->null[b->nrows] = 1;
+    b->null = s->room->null;
     return true;
   }
   bool ok = py_arena_reserve(s, key.len);
@@ -239,7 +244,7 @@ static bool source_object(py_source *s, PyObject *value, py_block *b) {
   if (ok) s->arena_len += key.len;
   py_key_done(&key);
   if (!ok) PyErr_NoMemory();
-  s->offsets[++b->nkeys] = s->arena_len;
+  s->room->offsets[++b->nkeys] = s->arena_len;
   return ok;
 }
 
@@ -250,7 +255,7 @@ static void source_fail(py_source *s) {
 
 static bool source_next_objects(py_source *s, py_block *b) {
   s->arena_len = 0;
-  s->offsets[0] = 0;
+  s->room->offsets[0] = 0;
   while (b->nrows < PY_BLOCK && s->arena_len < SOURCE_ARENA) {
     PyObject *value = s->first != NULL ? s->first : PyIter_Next(s->iterator);
     s->first = NULL;
@@ -271,7 +276,7 @@ static bool source_next_objects(py_source *s, py_block *b) {
   b->column = (nay_column){.size = sizeof b->column,
                            .bytes = s->arena,
                            .nbytes = s->arena_len,
-                           .offsets = s->offsets,
+                           .offsets = s->room->offsets,
                            .offset_bytes = 8};
   return b->nrows > 0;
 }

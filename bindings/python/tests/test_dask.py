@@ -32,15 +32,22 @@ def client():
             yield client
 
 
-def part(i, seconds=0.0):
-    time.sleep(seconds)
+def part(i, gate=None):
+    """Partition i. With a gate, a directory, all but six of them wait until the file `open` is there."""
+    if gate:
+        with open(os.path.join(gate, "begun"), "ab") as begun:
+            begun.write(b".")
+            begun.flush()
+            number = begun.tell()
+        while number > 6 and not os.path.exists(os.path.join(gate, "open")):
+            time.sleep(0.02)
     each = KEYS // PARTITIONS
     return pd.DataFrame({"id": np.arange(i * each, (i + 1) * each) * 7, "n": i})
 
 
-def frame(seconds=0.0):
+def frame(gate=None):
     meta = part(0).head(0)
-    return dd.from_delayed([dask.delayed(part)(i, seconds) for i in range(PARTITIONS)], meta=meta, verify_meta=False)
+    return dd.from_delayed([dask.delayed(part)(i, gate) for i in range(PARTITIONS)], meta=meta, verify_meta=False)
 
 
 def one_process(**params):
@@ -64,18 +71,21 @@ def test_static_kinds(client):
         libnay.dask.build(frame()["id"], kind="cuckoo")
 
 
-def test_a_worker_is_killed_in_the_middle(client):
-    if len(client.scheduler_info()["workers"]) < 3:
-        client.wait_for_workers(3, timeout=120)
-    delayed = libnay.dask.build(frame(0.3)["id"], fpr=0.01, nkeys=KEYS // PARTITIONS * PARTITIONS, compute=False, split_every=4)
-    future = client.compute(delayed)
-    while sum(len(tasks) for tasks in client.has_what().values()) < 4:
+def test_a_worker_is_killed_in_the_middle(client, tmp_path):
+    client.wait_for_workers(3, timeout=120)
+    pids = client.run(os.getpid)
+    column = frame(os.fspath(tmp_path))["id"]
+    nkeys = KEYS // PARTITIONS * PARTITIONS
+    future = client.compute(libnay.dask.build(column, fpr=0.01, nkeys=nkeys, compute=False, split_every=4))
+    while not os.path.exists(tmp_path / "begun") or os.path.getsize(tmp_path / "begun") < 9:
+        time.sleep(0.02)  # six partitions are done or about to be, and three workers wait
+    while not any(client.has_what().values()):
         time.sleep(0.02)
     holds = client.has_what()
-    pids = client.run(os.getpid)
     victim = max(pids, key=lambda worker: len(holds.get(worker, ())))
     assert holds[victim], "the worker that dies has finished something"
     os.kill(pids[victim], signal.SIGKILL)
+    (tmp_path / "open").touch()
     f = future.result(timeout=1200)
     assert f.encode() == one_process(fpr=0.01, kind="blocked").encode()
     client.wait_for_workers(3, timeout=120)

@@ -5,6 +5,7 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
 import weakref
 
 import pytest
@@ -403,3 +404,39 @@ def test_names():
         if not name.startswith("_"):
             assert getattr(Filter, name).__doc__, name
     assert "Filter" in repr(made()) and "int" in repr(Filter(10, key="int"))
+
+
+def test_notations_are_no_key_types():
+    for notation in ("hex", "b64", "bytes", "hex,trim"):
+        with pytest.raises(ValueError, match="no key type"):
+            Filter(10, key=notation)
+        with pytest.raises(ValueError, match="no key type"):
+            Filter.build(["00"], key=notation)
+        with pytest.raises(ValueError, match="no key type"):
+            made().key = notation
+    assert libnay.key_bytes("0x666f6f", "hex") == b"foo"
+
+
+class Labelled(Filter):
+    def __init__(self, *args, **params):
+        self.label = "mine"
+
+
+def test_a_subclass_keeps_its_attributes():
+    f = Labelled(1000, 0.01)
+    f.add("a")
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        g = pickle.loads(pickle.dumps(f, protocol))
+        assert type(g) is Labelled and g.label == "mine" and "a" in g
+
+
+def test_small_stacks():
+    before = threading.stack_size(256 * 1024)
+    results = []
+    try:
+        thread = threading.Thread(target=lambda: results.append(Filter.build(range(100000)).check_many([5, 7])))
+        thread.start()
+        thread.join()
+    finally:
+        threading.stack_size(before)
+    assert results == [[True, True]]

@@ -256,7 +256,7 @@ export class Experiments {
       { class: 'stack' },
       h(
         'div',
-        { class: 'cards' },
+        { class: 'cards extra' },
         EXPERIMENTS.map((e) =>
           h(
             'button',

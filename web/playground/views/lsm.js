@@ -93,6 +93,7 @@ class Lsm {
       this.ratio.element,
       this.levels.element,
     );
+    left.classList.add('extra');
     const get = this.notices.guard((key) => this.get(key));
     const right = stack(
       panel(

@@ -48,7 +48,7 @@ class Overfill {
       this.keys.set('words');
       this.keys.complain('A link does not carry a file: drop it here again.');
     }
-    this.build();
+    this.build(params.get('experiment'));
     this.start(params);
   }
 
@@ -111,7 +111,8 @@ class Overfill {
     });
   }
 
-  build() {
+  /* build: asked: the experiment that a link names. */
+  build(asked) {
     const few = (share, label) => button(label, () => this.load(Math.max(1, Math.round(share * this.n.value))));
     const empty = button(
       'Empty it',
@@ -145,8 +146,10 @@ class Overfill {
         this.families,
       ),
     );
-    const said = h('div', { class: 'stack said' }, title('Often said, and measured here'), this.experiments.element);
-    this.element = h('div', null, this.notices.element, cols(left, right), said);
+    const said = h('div', { class: 'stack said' }, h('h3', { class: 'extra' }, 'Often said, and measured here'), this.experiments.element);
+    const filling = cols(left, right);
+    if (asked) filling.classList.add('extra'); /* in a frame: the experiment alone */
+    this.element = h('div', null, this.notices.element, filling, said);
   }
 
   /* start: the state of the permalink; a million keys of a link are loaded at once. */

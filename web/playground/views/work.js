@@ -245,18 +245,20 @@ class Work extends WorkPage {
     const { events } = this.engine.record(() => this.filter.add(key));
     this.ledger.add(key, events, this.filter.explain(key));
     this.addInput.value = '';
-    this.playChanges(() => addScript(key, this.filter.explain(key), events, this.stage, 'in'));
+    this.playChanges(() => addScript(key, this.filter.explain(key), events, this.stage, 'in'), { grown: grew(events) });
     announce(`Added ${shorten(key)}.`);
   }
 
   /*
    * playChanges: the script of adds that were done, over the picture of before. A filter that has grown
-   * is laid out anew first, and what the script will set is taken out of the picture again.
+   * is laid out anew first, and what the script will set is taken out of the picture again, except what was set in the
+   * layout of before: that is there from the start.
    */
   playChanges(make, options = {}) {
-    const grown = this.filter.payload().length !== this.stage.shown.length;
+    const grown = options.grown || this.filter.payload().length !== this.stage.shown.length;
     if (grown) this.redraw();
     const script = make();
+    if (grown) for (const step of script.filter((x) => x.stale)) Object.assign(step, { writes: [], marks: [], notes: [] });
     if (grown)
       for (const step of script) for (const w of step.writes ?? []) if (w.fresh) this.stage.write(w.bit, w.nbits, 0);
     if (grown) this.stage.flush();
@@ -353,6 +355,7 @@ class Work extends WorkPage {
       );
     }
     this.playChanges(() => addLines(added, this.stage), {
+      grown: added.some(({ events }) => grew(events)),
       speed: keys.length > 300 ? 600 : keys.length > 30 ? 60 : 10,
     });
     announce(`${count(added.length)} keys added.`);
@@ -475,6 +478,11 @@ class Work extends WorkPage {
       '200,000 absent keys are all a nay: no false positive was found. Add keys, or take a higher FPR.',
     );
   }
+}
+
+/* grew: whether the filter is laid out anew after these events. */
+function grew(events) {
+  return events.some((e) => e.event === 'levelOpened' || e.event === 'cuckooDoubled');
 }
 
 export const work = {

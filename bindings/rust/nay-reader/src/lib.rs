@@ -179,7 +179,7 @@ impl<'a> Filter<'a> {
     }
 
     fn check_shape(&mut self, kind: u8, extra: u64) -> Result<(), Error> {
-        if !matches!(kind, 1..=9 | 12) {
+        if !matches!(kind, 1..=10 | 12) {
             return Err(Version("kind", 9));
         }
         if self.hash > 2 {

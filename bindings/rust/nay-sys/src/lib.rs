@@ -69,6 +69,9 @@ pub struct nay_params {
     pub spill_dir: *const c_char,
     pub value_bits: u32,
     pub check_bits: u32,
+    pub range_length: u64,
+    pub range_keys: u32,
+    pub range_delimiter: u32,
 }
 
 #[repr(C)]
@@ -119,6 +122,10 @@ pub struct nay_stats {
     pub clock: u64,
     pub value_bits: u32,
     pub check_bits: u32,
+    pub range_length: u64,
+    pub range_block: u64,
+    pub range_exact: u32,
+    pub range_shift: u32,
 }
 
 #[repr(C)]

@@ -77,6 +77,8 @@ pub enum Kind {
     Fuse = 8,
     /// Static: fewest bits.
     Ribbon = 9,
+    /// Static: is a key between a and b; ranges can be asked from C only.
+    Range = 10,
     /// Static: a value for each key.
     Map = 12,
     /// Of [`Params::plan`] alone: choose among the static families.
@@ -86,7 +88,7 @@ pub enum Kind {
 impl Kind {
     fn from_raw(kind: sys::nay_kind) -> Kind {
         use Kind::*;
-        [Bloom, Blocked, Counting, Scalable, Window, Cuckoo, Xor, Fuse, Ribbon, Map]
+        [Bloom, Blocked, Counting, Scalable, Window, Cuckoo, Xor, Fuse, Ribbon, Range, Map]
             .into_iter()
             .find(|&k| k as i32 == kind)
             .unwrap_or(Auto)
@@ -189,6 +191,9 @@ impl Params {
             spill_dir: null(),
             value_bits: self.value_bits,
             check_bits: self.check_bits,
+            range_length: 0,
+            range_keys: 0,
+            range_delimiter: 0,
         }
     }
 

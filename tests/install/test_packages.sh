@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# The packages, as whoever gets them does: the tarball from two places, a build of it without git, the static program in an empty root, the Debian
+# packages installed in a fresh root, or unpacked where none can be made.
+set -euo pipefail
+source=${NAY_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
+work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
+n=0 failed=0
+check() { # name command...
+  local name=$1; shift
+  n=$((n + 1))
+  if "$@" > "$work/log" 2>&1; then echo "ok $n - $name"; else echo "not ok $n - $name"; sed 's/^/# /' "$work/log" | tail -n 30; failed=1; fi
+}
+skip() { n=$((n + 1)); echo "ok $n - $1 # SKIP $2"; }
+git -C "$source" rev-parse -q --verify HEAD > /dev/null || { echo "1..0 # SKIP no git checkout"; exit 0; }
+
+# two clones: other directories, another umask, time zone and locale
+make_twice() {
+  git clone -q "$source" "$work/one" && mkdir -p "$work/deep/er" && (umask 077 && git clone -q "$source" "$work/deep/er/two") &&
+    "$work/one/scripts/dist" "$work/a" && (umask 077; TZ=Asia/Tokyo LC_ALL=C.UTF-8 "$work/deep/er/two/scripts/dist" "$work/b") &&
+    diff -r "$work/a" "$work/b" && (cd "$work/a" && sha256sum -c ./*.sha256)
+}
+check "make dist twice: the same bytes, and their checksum" make_twice
+if command -v diffoscope > /dev/null; then
+  check "diffoscope sees no difference" diffoscope "$work"/a/*.tar.gz "$work"/b/*.tar.gz
+else
+  skip "diffoscope sees no difference" "no diffoscope here"
+fi
+sbom() {
+  python3 - "$work"/a/*.spdx.json "$work"/a/*.tar.gz << 'PY'
+import hashlib, json, sys
+d = json.load(open(sys.argv[1]))
+assert d["spdxVersion"] == "SPDX-2.3" and d["packages"][0]["name"] == "nay"
+assert d["packages"][0]["checksums"][0]["checksumValue"] == hashlib.sha256(open(sys.argv[2], "rb").read()).hexdigest()
+ids = {p["SPDXID"] for p in d["packages"]} | {"SPDXRef-DOCUMENT"}
+assert all(r["spdxElementId"] in ids and r["relatedSpdxElement"] in ids for r in d["relationships"])
+PY
+}
+check "the SBOM names the tarball by its digest" sbom
+
+# the tarball alone, without git: the static program, by the same script
+static() {
+  mkdir "$work/tree" && tar -xzf "$work"/a/*.tar.gz -C "$work/tree" --strip-components=1 && [ ! -e "$work/tree/.git" ] &&
+    (cd "$work/tree" && PATH=$(no_git) scripts/static "$work/static") && ! ldd "$work/static/cli/nay"
+}
+no_git() { # a PATH in which git fails
+  mkdir -p "$work/bin"; printf '#!/bin/sh\nexit 1\n' > "$work/bin/git"; chmod +x "$work/bin/git"; echo "$work/bin:$PATH"
+}
+check "the tarball builds without git; the program is no dynamic executable" static
+if [ -x "$work/static/cli/nay" ]; then
+  if command -v bats > /dev/null; then
+    check "the command's own suite with the static program" env NAY_BUILD="$work/static" bats "$source"/tests/cli/{basics,keys,bad,streams,input}.bats
+  else
+    skip "the command's own suite with the static program" "no bats here"
+  fi
+  alone() {
+    mkdir "$work/empty" && cp "$work/static/cli/nay" "$work/empty/nay" && chroot "$work/empty" /nay --version &&
+      seq 1000 | chroot "$work/empty" /nay build -q -o f.nay && [ "$(seq 1000 | chroot "$work/empty" /nay check -c /f.nay)" = 1000 ]
+  }
+  if [ "$(id -u)" = 0 ]; then check "the static program in an empty root (Containerfile's last step)" alone; else skip "the static program in an empty root" "not root"; fi
+fi
+
+# Debian packages
+if ! command -v dh > /dev/null || ! command -v dpkg-buildpackage > /dev/null; then
+  skip "make deb" "no debhelper here"
+else
+  check "make deb" "$work/one/scripts/deb" "$work/deb"
+  if ls "$work"/deb/*.deb > /dev/null 2>&1; then
+    command -v lintian > /dev/null && check "lintian has no errors and no warnings" lintian --fail-on error,warning --allow-root "$work"/deb/*.deb
+    unpacked() {
+      local deb; for deb in "$work"/deb/*.deb; do dpkg -x "$deb" "$work/unpacked"; done
+      local lib; lib=$(dirname "$(find "$work/unpacked" -name 'libnay.so.0*' | head -n 1)")
+      ls "$lib"/libnay.so.0.10 "$lib"/libnaysst.so.0.* "$lib"/nay/nay_redis.so "$work/unpacked/usr/include/nay.h" &&
+        printf '7\n7\n' | "$work/unpacked/usr/bin/nay" uniq | grep -qx 7 &&
+        PKG_CONFIG_PATH="$lib/pkgconfig" pkg-config --define-prefix --cflags --libs nay > "$work/flags" &&
+        cc "$source/tests/install/consumer.c" -I"$work/unpacked/usr/include" -L"$lib" -lnay -o "$work/consumer" && LD_LIBRARY_PATH="$lib" "$work/consumer"
+    }
+    installed() {
+      debootstrap --variant=minbase bookworm "$work/fresh" && cp "$work"/deb/*.deb "$work/fresh/" &&
+        chroot "$work/fresh" sh -c 'apt-get install -y --no-install-recommends ./nay_*.deb ./libnay0*.deb ./libnaysst0*.deb ./nay-redis_*.deb &&
+          seq 9 | nay uniq -c && ldconfig -p | grep libnay.so && apt-get purge -y nay nay-redis "libnay*" && ! ls /usr/bin/nay'
+    }
+    if [ "$(id -u)" = 0 ] && command -v debootstrap > /dev/null; then
+      check "the packages installed, tried and removed in a fresh root" installed
+    else
+      check "the packages unpacked (dpkg -x: no fresh root can be made here)" unpacked
+    fi
+  fi
+fi
+echo "1..$n"
+exit $failed
