@@ -164,6 +164,7 @@ static void growth_size(size_t n) {
   enum { NSUBJECTS = sizeof subjects / sizeof subjects[0] };
   size_t memory = n * 8 + (1 << 20);
   growth_run r = {.n = n, .nqueries = GROWTH_QUERIES, .nlines_of_memory = memory / 64};
+  if (n < GROWTH_QUERIES / 64) r.nqueries = (n * 64 / GROWTH_BATCH + 1) * GROWTH_BATCH;
   r.keys = growth_map(n * sizeof *r.keys);
   r.queries = growth_map(r.nqueries * sizeof *r.queries);
   r.answers = growth_map(GROWTH_BATCH / 8);

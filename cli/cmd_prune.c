@@ -16,6 +16,7 @@ typedef struct prune_options {
 
 /* What one file, or all of them, came to. */
 typedef struct prune_count {
+  uint64_t nfiles; /* that may hold a value */
   uint64_t ngroups, nmaybe, nfilters, nbytes_read, nbytes;
 } prune_count;
 
@@ -58,8 +59,9 @@ static void prune_print_group(const prune_options *o, const char *path, uint64_t
   }
 }
 
-/* Returns whether the file is selected. */
-static bool prune_file(const prune_options *o, const char *path, prune_count *all, int *status) {
+/* Returns how many are selected: of files, or with --row-groups of its row groups. */
+static uint64_t prune_file(const prune_options *o, const char *path, prune_count *all,
+                           int *status) {
   char why[DIAG_TEXT];
   nay_status opened;
   nay_diag diag = {.what = NULL};
@@ -68,7 +70,7 @@ static bool prune_file(const prune_options *o, const char *path, prune_count *al
   if (p == NULL) {
     message_error("%s: %s", path, why);
     *status = exit_worse(*status, exit_of(opened));
-    return false;
+    return 0;
   }
   prune_count c = {.ngroups = 0};
   nay_sst_parquet_info info = {.size = sizeof info};
@@ -104,12 +106,14 @@ static bool prune_file(const prune_options *o, const char *path, prune_count *al
       out_text("%s\n", path);
     }
   }
+  all->nfiles += c.nmaybe != 0;
   all->ngroups += c.ngroups;
   all->nmaybe += c.nmaybe;
   all->nfilters += c.nfilters;
   all->nbytes_read += info.nbytes_read;
   all->nbytes += info.nbytes;
-  return selected;
+  uint64_t ngroups = o->invert ? c.ngroups - c.nmaybe : c.nmaybe;
+  return o->groups ? ngroups : selected;
 }
 
 static void prune_report(const prune_options *o, uint64_t nfiles, uint64_t nselected,
@@ -128,7 +132,7 @@ static void prune_report(const prune_options *o, uint64_t nfiles, uint64_t nsele
   } else if (o->select.count) {
     out_text("%llu\n", (unsigned long long)nselected);
   }
-  message("%llu of %s, %llu of %s, %s; read %s of %s", (unsigned long long)nselected,
+  message("%llu of %s, %llu of %s, %s; read %s of %s", (unsigned long long)all->nfiles,
           COUNTED(nfiles, "file"), (unsigned long long)all->nmaybe,
           COUNTED(all->ngroups, "row group"), COUNTED(all->nfilters, "filter"),
           size_text(all->nbytes_read, read_text), size_text(all->nbytes, of));
@@ -183,7 +187,7 @@ const command command_prune = {
         "\n"
         "A value is a text in the column's own Parquet type: 42, 1.5, 2024-02-29, a UUID, hex for "
         "bytes of a fixed length, the text itself for strings. A file without the column is "
-        "printed, with an error.\n"
+        "printed, with an error. -c counts the files, or with --row-groups the row groups.\n"
         "\n"
         "Exit status: 0 when a file is printed, 1 when none is, 2 for trouble, 3 when a footer or "
         "a "

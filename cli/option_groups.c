@@ -202,7 +202,7 @@ const char *const *keys_operands(const options *o, const keys_options *keys, int
 static const option_row select_rows[] = {
     {"count", 'c', NULL, FLAG_AT(select_options, count),
      .help = "print only how many keys are selected", .part = SELECT_COUNT},
-    {"max-count", 0, "COUNT", NUMBER_AT(select_options, max_count),
+    {"max-count", 'm', "COUNT", NUMBER_AT(select_options, max_count),
      .help = "stop reading a file after COUNT selected keys; 0 selects none", .preset = UINT64_MAX,
      .part = SELECT_MAX_COUNT},
     {0},

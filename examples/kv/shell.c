@@ -89,8 +89,10 @@ static int near(kv *db, char **arg) {
     status = nay_sst_scan_seek(it.merge, key.data, key.len);
     if (found) show(below.bytes, below.len, '\n');
     if (status == NAY_OK) {
-      show(nay_sst_scan_key(it.merge, &len), len, '\t');
-      show(nay_sst_scan_value(it.merge, &value_len), value_len, '\n');
+      const void *at = nay_sst_scan_key(it.merge, &len),
+                 *value = nay_sst_scan_value(it.merge, &value_len);
+      show(at, len, '\t');
+      show(value, value_len, '\n');
     }
   }
   int result = status == NAY_OK || status == NAY_EEND ? 0 : say(nay_sst_scan_diag(it.merge)->what);

@@ -3,8 +3,8 @@
  *
  *   nay_sst_read_options how = {.size = sizeof how};
  *   how.codecs = nay_codecs(&how.ncodecs);                          // opens every table
- *   nay_sst_write_options write = {.size = sizeof write, .codec =
- * nay_codec_find(NAY_CODEC_SNAPPY)};
+ *   nay_sst_write_options write = {.size = sizeof write};
+ *   write.codec = nay_codec_find(NAY_CODEC_SNAPPY);
  *
  * Codecs are constant: any number of tables and threads may share them.
  */

@@ -35,6 +35,8 @@ extern const nay_counting_kernels nay__counting_avx2_pdep, nay__counting_avx512;
 
 extern const nay_scalable_kernels nay__scalable_scalar, nay__scalable_avx2, nay__scalable_avx512;
 
+extern const nay_window_kernels nay__window_scalar, nay__window_avx512;
+
 extern const nay_fuse_kernels nay__fuse_vector;     /* AVX2 or NEON */
 extern const nay_cuckoo_kernels nay__cuckoo_vector; /* AVX2 or NEON */
 

@@ -87,6 +87,14 @@ typedef struct nay_scalable_kernels {
 /* nay__scalable_prefetch64: the lines of a later batch in levels that are not in the cache. */
 void nay__scalable_prefetch64(const nay_bits *b, const uint64_t *hashes, unsigned n);
 
+/* ---- window: units.h ---- */
+
+typedef struct nay_window_kernels {
+  nay_bits_probe test;
+  uint64_t (*test64)(const nay_bits *, const uint64_t *hashes, unsigned n, const uint64_t *next);
+  uint64_t (*find)(const nay_bits *, uint64_t hash); /* the generations that have all bits */
+} nay_window_kernels;
+
 /* ---- bloom ---- */
 
 typedef struct nay_bloom_kernels {
@@ -278,6 +286,7 @@ typedef struct nay_kernels {
   const nay_blocked_add_kernels *blocked_add;
   const nay_counting_kernels *counting;
   const nay_scalable_kernels *scalable;
+  const nay_window_kernels *window;
   const nay_fuse_kernels *fuse;
   const nay_cuckoo_kernels *cuckoo;
   const nay_ribbon_kernels *ribbon;

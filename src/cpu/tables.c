@@ -11,6 +11,7 @@ const nay_kernels nay__kernels_scalar = {
     .blocked_add = &nay__blocked_add_scalar,
     .counting = &nay__counting_scalar,
     .scalable = &nay__scalable_scalar,
+    .window = &nay__window_scalar,
 };
 
 const nay_kernels nay__kernels_concurrent = {
@@ -20,6 +21,7 @@ const nay_kernels nay__kernels_concurrent = {
     .blocked_add = &nay__blocked_add_concurrent,
     .counting = &nay__counting_scalar, /* on a copy of the bits */
     .scalable = &nay__scalable_scalar,
+    .window = &nay__window_scalar,
 };
 
 #if NAY_HAS_X86_KERNELS
@@ -32,6 +34,7 @@ const nay_kernels nay__kernels_avx2 = {
     .blocked_add = &nay__blocked_add_avx2,
     .counting = &nay__counting_avx2,
     .scalable = &nay__scalable_avx2,
+    .window = &nay__window_scalar,
     .fuse = &nay__fuse_vector,
     .cuckoo = &nay__cuckoo_vector,
     .ribbon = &nay__ribbon_avx2,
@@ -45,6 +48,7 @@ const nay_kernels nay__kernels_avx2_pdep = {
     .blocked_add = &nay__blocked_add_avx2,
     .counting = &nay__counting_avx2_pdep,
     .scalable = &nay__scalable_avx2,
+    .window = &nay__window_scalar,
     .fuse = &nay__fuse_vector,
     .cuckoo = &nay__cuckoo_vector,
     .ribbon = &nay__ribbon_avx2,
@@ -58,6 +62,7 @@ const nay_kernels nay__kernels_avx512 = {
     .blocked_add = &nay__blocked_add_avx512,
     .counting = &nay__counting_avx512,
     .scalable = &nay__scalable_avx512,
+    .window = &nay__window_avx512,
     .fuse = &nay__fuse_vector,
     .cuckoo = &nay__cuckoo_vector,
     .ribbon = &nay__ribbon_avx512,
@@ -73,6 +78,7 @@ const nay_kernels nay__kernels_gfni = {
     .blocked_add = &nay__blocked_add_gfni,
     .counting = &nay__counting_avx512,
     .scalable = &nay__scalable_avx512,
+    .window = &nay__window_avx512,
     .fuse = &nay__fuse_vector,
     .cuckoo = &nay__cuckoo_vector,
     .ribbon = &nay__ribbon_gfni,
@@ -92,6 +98,7 @@ const nay_kernels nay__kernels_neon = {
     .blocked_add = &nay__blocked_add_scalar,
     .counting = &nay__counting_scalar,
     .scalable = &nay__scalable_scalar,
+    .window = &nay__window_scalar,
     .fuse = &nay__fuse_vector,
     .cuckoo = &nay__cuckoo_vector,
     .ribbon = &nay__ribbon_neon,

@@ -31,6 +31,7 @@
 #include "base/bytes.h"
 #include "base/compiler.h"
 #include "base/trace.h"
+#include "cpu/units.h"
 #include "family/explain.h"
 #include "family/family.h"
 #include "math/elementary.h"
@@ -38,9 +39,9 @@
 #include "math/plan.h"
 #include "math/sliced.h"
 
-#define WINDOW_HEADER 192u
-#define WINDOW_UNIT 128u
-#define WINDOW_WORDS 16u
+#define WINDOW_HEADER NAY_WINDOW_HEADER
+#define WINDOW_UNIT NAY_WINDOW_UNIT
+#define WINDOW_WORDS NAY_WINDOW_WORDS
 #define WINDOW_MAX_GENERATIONS 16u
 #define WINDOW_DEFAULT 7u   /* G = 8 fills words without a rest; a key stays 1/7 too long at most */
 #define WINDOW_OVERLOAD 1.1 /* times the plan */
@@ -74,35 +75,15 @@ static void window_set_count(nay_filter *f, unsigned generation, uint64_t count)
 }
 
 NAY_INLINE uint8_t *window_unit(const nay_filter *f, uint64_t hash) {
-  return f->bits.bytes + WINDOW_HEADER + nay__reduce(hash, f->shape.nunits) * WINDOW_UNIT;
-}
-
-/* One probe: a word of the unit and where the cell starts in it. */
-typedef struct window_probe {
-  unsigned word, shift;
-} window_probe;
-
-NAY_INLINE window_probe window_probe_of(uint32_t x, unsigned cells, unsigned all) {
-  uint64_t cell = (uint64_t)(x & 0x0fffffffu) * cells >> 28;
-  return (window_probe){x >> 28, (unsigned)cell * all};
+  return nay__unit_of(&f->bits, hash);
 }
 
 /* ---- keys ---- */
 
-/* The generations that have all bits of the key. */
-NAY_INLINE uint64_t window_find(const nay_filter *f, const uint8_t *unit, uint64_t hash) {
-  unsigned all = window_all(&f->shape), cells = 64 / all;
-  uint64_t found = ((uint64_t)1 << all) - 1;
-  uint32_t x = (uint32_t)hash;
-  for (uint32_t i = 0; i < f->shape.k && found != 0; i++, x *= NAY_G32) {
-    window_probe p = window_probe_of(x, cells, all);
-    found &= nay__load64le(unit + p.word * 8) >> p.shift;
-  }
-  return found;
-}
+static void window_bind(nay_filter *f) { f->bits.probe = f->kernels->window->test; }
 
 static bool window_test(const nay_filter *f, nay_hash h) {
-  return window_find(f, window_unit(f, h.lo), h.lo) != 0;
+  return f->kernels->window->test(&f->bits, h.lo);
 }
 
 /* Generations from the newest on: a group each. */
@@ -114,13 +95,15 @@ static void window_explain(const nay_filter *f, nay_hash h, nay_explain_run *run
     uint32_t x = (uint32_t)h.lo;
     nay__explain_group(run, age, f->shape.k);
     for (uint32_t i = 0; i < f->shape.k; i++, x *= NAY_G32) {
-      window_probe p = window_probe_of(x, 64 / all, all);
+      nay_unit_probe p = nay__unit_probe(x, 64 / all, all);
       nay__explain_bit(run, &unit, p.word * 64 + p.shift + (newest + all - age) % all, 0);
     }
   }
 }
 
-static void window_prefetch(const nay_filter *f, const uint64_t *lo, unsigned n) {
+static void window_prefetch(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
+                            unsigned n) {
+  (void)hi;
   for (unsigned i = 0; i < n; i++) {
     const uint8_t *unit = window_unit(f, lo[i]);
     NAY_PREFETCH(unit);
@@ -130,9 +113,8 @@ static void window_prefetch(const nay_filter *f, const uint64_t *lo, unsigned n)
 
 static uint64_t window_batch_test(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
                                   unsigned n, const uint64_t *next) {
-  (void)next;
-  window_prefetch(f, lo, n);
-  return nay__test_each(window_test, f, lo, hi, n);
+  (void)hi;
+  return f->kernels->window->test64(&f->bits, lo, n, next);
 }
 
 /* Empties the generations whose bits are set. */
@@ -159,37 +141,45 @@ static void window_rotate(nay_filter *f, uint64_t steps) {
   nay__store32le(f->bits.bytes + WINDOW_AT_NEWEST, (uint32_t)((newest + steps % all) % all));
 }
 
-static nay_status window_add(nay_filter *f, nay_hash h, bool *is_new) {
-  uint8_t *unit = window_unit(f, h.lo);
-  uint64_t found = window_find(f, unit, h.lo);
-  unsigned newest = nay__load32le(f->bits.bytes + WINDOW_AT_NEWEST);
+NAY_INLINE nay_status window_add(nay_filter *f, nay_hash h, bool *is_new) {
+  uint8_t *header = f->bits.bytes, *unit = window_unit(f, h.lo);
+  uint64_t found = f->kernels->window->find(&f->bits, h.lo);
+  unsigned newest = nay__load32le(header + WINDOW_AT_NEWEST);
   *is_new = found == 0;
   if ((found >> newest & 1) != 0) return NAY_OK;
-  bool by_count = nay__load64le(f->bits.bytes + WINDOW_AT_TICKS) == 0;
-  if (by_count &&
-      window_count(f, newest) >= nay__load64le(f->bits.bytes + WINDOW_AT_PER_GENERATION)) {
+  uint64_t count = window_count(f, newest);
+  bool by_count = nay__load64le(header + WINDOW_AT_TICKS) == 0;
+  if (by_count && count >= nay__load64le(header + WINDOW_AT_PER_GENERATION)) {
     window_rotate(f, 1);
-    newest = nay__load32le(f->bits.bytes + WINDOW_AT_NEWEST);
+    newest = nay__load32le(header + WINDOW_AT_NEWEST);
+    count = window_count(f, newest);
   }
   unsigned all = window_all(&f->shape), cells = 64 / all;
   uint32_t x = (uint32_t)h.lo;
   for (uint32_t i = 0; i < f->shape.k; i++, x *= NAY_G32) {
-    window_probe p = window_probe_of(x, cells, all);
-    uint8_t *word = unit + p.word * 8;
+    nay_unit_probe p = nay__unit_probe(x, cells, all);
     NAY_TRACE(WINDOW_BIT, 0, i, nay__reduce(h.lo, f->shape.nunits), p.word * 64 + p.shift + newest,
               newest, 0);
-    nay__store64le(word, nay__load64le(word) | (uint64_t)1 << (p.shift + newest));
+    unsigned bit = p.shift + newest; /* a byte: its bits are where those of the word are */
+    unit[p.word * 8 + bit / 8] |= (uint8_t)(1u << bit % 8);
   }
-  window_set_count(f, newest, window_count(f, newest) + 1);
+  window_set_count(f, newest, count + 1);
   return NAY_OK;
 }
 
 static nay_status window_batch_add(nay_filter *f, const uint64_t *lo, const uint64_t *hi,
                                    unsigned n, const uint64_t *next, uint64_t *bitmap,
                                    size_t *taken) {
-  (void)next;
-  window_prefetch(f, lo, n);
-  return nay__add_each(window_add, f, lo, hi, n, bitmap, taken);
+  (void)hi, (void)taken;
+  uint64_t fresh = 0;
+  for (unsigned i = 0; i < n; i++) {
+    bool is_new;
+    if (next != NULL) window_prefetch(f, next + i, NULL, 1);
+    (void)window_add(f, (nay_hash){lo[i], 0}, &is_new); /* which cannot fail */
+    fresh |= (uint64_t)is_new << i;
+  }
+  if (bitmap != NULL) *bitmap = fresh;
+  return NAY_OK;
 }
 
 /* ---- time ---- */
@@ -436,8 +426,11 @@ static nay_status window_check(const nay_shape *shape, const uint8_t *payload, s
 }
 
 static const nay_family_batch window_batch = {
+    .interleaves_add = true,
+    .interleaves_test = true,
     .add = window_batch_add,
     .test = window_batch_test,
+    .prefetch = window_prefetch,
 };
 
 const nay_family nay__family_window = {
@@ -456,6 +449,7 @@ const nay_family nay__family_window = {
     .check = window_check,
     .census = window_census,
     .describe = window_describe,
+    .bind = window_bind,
     .test = window_test,
     .explain = window_explain,
     .add = window_add,

@@ -77,8 +77,8 @@ typedef struct nay_sst_entry {
   const void *key; /* the user's, inside the internal one */
   size_t len;
   uint64_t sequence;
-  bool deleted;  /* type 0, of a deletion; else 1, */
-  bool merge;    /* or 2, of a merge operand: nay_sst_merge.h. LevelDB has no such type */
+  bool deleted;  /* a deletion: type 0 in the file, where a value has 1 */
+  bool merge;    /* a merge operand (nay_sst_merge.h): type 2, which LevelDB lacks */
   uint64_t term; /* nori's, beside the index that `sequence` then is; else 0 */
 } nay_sst_entry;
 
@@ -111,7 +111,7 @@ NAY_API nay_status nay_sst_key_join(const nay_sst_entry *entry, void *dst, size_
 typedef struct nay_sst_comparator nay_sst_comparator;
 struct nay_sst_comparator {
   size_t size;                        /* sizeof the struct: see ABI in nay.h */
-  char name[NAY_SST_COMPARATOR_NAME]; /* ends in 0; that of the bytewise order is refused */
+  char name[NAY_SST_COMPARATOR_NAME]; /* ends in 0; not the name of the bytewise order */
   /* below 0, 0 or above 0: a comes before b, is the same, comes after it */
   int (*compare)(void *ctx, const void *a, size_t a_len, const void *b, size_t b_len);
   /* shortens key in place so that key <= result < next, and returns its length: for the index. next
@@ -142,7 +142,7 @@ NAY_API nay_status nay_sst_comparator_find(const char *name, nay_sst_comparator 
 /* ---- codecs ---------------------------------------------------------------------------------- */
 
 /*
- * nay_sst_codec: how blocks are compressed. The library has none and links with none;
+ * nay_sst_codec: compresses and uncompresses blocks. The library has none and links with none;
  * nay_codecs.h, a library beside it, has snappy, zstd and lz4 ready. A call returns false when it
  * fails: the block is then written uncompressed, or counts as damaged. Calls may come from many
  * threads at once.
@@ -307,7 +307,7 @@ NAY_API nay_status nay_sst_writer_new_target(const nay_sst_target *sink,
 NAY_API nay_status nay_sst_writer_add(nay_sst_writer *writer, const void *key, size_t len,
                                       const void *value, size_t value_len, nay_diag *diag);
 
-/* nay_sst_writer_add_entry: the same for an internal key in parts. */
+/* nay_sst_writer_add_entry: nay_sst_writer_add for an internal key in parts. */
 NAY_API nay_status nay_sst_writer_add_entry(nay_sst_writer *writer, const nay_sst_entry *entry,
                                             const void *value, size_t value_len, nay_diag *diag);
 
@@ -317,16 +317,18 @@ NAY_API nay_status nay_sst_writer_add_entry(nay_sst_writer *writer, const nay_ss
  */
 NAY_API nay_status nay_sst_writer_finish(nay_sst_writer *writer, nay_diag *diag);
 
-/* nay_sst_writer_free: without a finish before it, it is as if there had been no writer. */
+/* nay_sst_writer_free: before a finish, leaves the old file or no file at the path. */
 NAY_API void nay_sst_writer_free(nay_sst_writer *writer);
 
 /* ---- reader ---------------------------------------------------------------------------------- */
 
 #define NAY_SST_PREAD 0x01u /* read blocks instead of mapping the file: I/O errors are errors */
-#define NAY_SST_NO_FILTERS 0x02u        /* answer from index and data alone */
-#define NAY_SST_STORED_COMPARATOR 0x04u /* if the library has the one that the table names */
+#define NAY_SST_NO_FILTERS 0x02u        /* probe no filter */
+#define NAY_SST_STORED_COMPARATOR 0x04u /* use the comparator that the table names, if known */
 #define NAY_SST_BUDGETED 0x08u          /* index and filters in the cache: nay_sst_cache.h */
-#define NAY_SST_PINNED 0x10u            /* with it: they stay in memory, and count */
+#define NAY_SST_PINNED                                                      \
+  0x10u /* with BUDGETED: index and filters stay in memory, and are charged \
+         */
 
 /* nay_sst_read_options: all zero but for the size opens any table that is not compressed. */
 typedef struct nay_sst_read_options {
@@ -361,9 +363,9 @@ typedef struct nay_sst nay_sst;
  * NAY_ENOTSUP: one of them is compressed and no codec was given for it, or the keys are not in the
  * order of the comparator, because the table was made with another, or the table has what only
  * RocksDB has: range deletions, a codec or an index of its own, one sequence number for the whole
- * table. Order: that of the index here, and of some data blocks (of all up to 8, unless nay wrote
- * the table); that of each block when it is first used. So a get, a walk or a compaction that meets
- * keys of another order is NAY_ENOTSUP. Walk a table from end to end to check all of it.
+ * table. Order: open checks the index and some data blocks (up to 8 of them all, unless nay wrote
+ * the table); the first use of a block checks that block. So a get, a walk or a compaction that
+ * meets keys of another order is NAY_ENOTSUP. Walk a table from end to end to check all of it.
  * Checksums: each block's when it is read; in a mapped file, when it is first used. A file that
  * another process shortens while it is mapped kills the process (SIGBUS): tables are replaced,
  * never overwritten.
@@ -371,7 +373,7 @@ typedef struct nay_sst nay_sst;
 NAY_API nay_status nay_sst_open(const char *path, const nay_sst_read_options *options,
                                 const nay_allocator *allocator, nay_diag *diag, nay_sst **sst);
 
-/* nay_sst_view: the same over bytes that stay where they are until nay_sst_free. */
+/* nay_sst_view: nay_sst_open for bytes, which must not move or change until nay_sst_free. */
 NAY_API nay_status nay_sst_view(const void *bytes, size_t len, const nay_sst_read_options *options,
                                 const nay_allocator *allocator, nay_diag *diag, nay_sst **sst);
 NAY_API void nay_sst_free(nay_sst *sst);
@@ -468,7 +470,7 @@ typedef struct nay_sst_foreign_info {
 typedef struct nay_sst_counters {
   size_t size; /* sizeof the struct: see ABI in nay.h */
   uint64_t gets;
-  uint64_t out_of_range; /* gets that the first and the last key answered */
+  uint64_t out_of_range; /* the key is below the first key or above the bound */
   uint64_t filter_checks;
   uint64_t filter_useful;
   uint64_t filter_false_positives;
@@ -492,9 +494,9 @@ typedef struct nay_sst_info {
   uint64_t nbytes;              /* of the file */
   uint64_t nblocks;             /* data blocks */
   uint8_t codec;                /* of the first block; 0: none */
-  nay_sst_filter_layout filter; /* that the file has */
-  bool filter_used;             /* and that is understood and whole */
-  uint64_t filter_bytes;        /* of all its parts */
+  nay_sst_filter_layout filter; /* the filter in the file */
+  bool filter_used;             /* the filter is intact, and its policy is known */
+  uint64_t filter_bytes;        /* of all parts of the filter */
   uint64_t npartitions;
   const char *policy; /* the filter's policy; NULL when there is no filter */
   const char *prefix; /* the extractor of its prefix filter; NULL when there is none */
@@ -504,8 +506,8 @@ typedef struct nay_sst_info {
   size_t smallest_len;
   const void *upper_bound; /* last key of the index: no key of the table is above it */
   size_t upper_bound_len;
-  const char *comparator; /* the name of that which orders the keys here */
-  bool comparator_stored; /* and the file names it */
+  const char *comparator; /* name of the comparator that orders the keys here */
+  bool comparator_stored; /* the file states this name */
   const char *key; /* the key description (nay_key.h); NULL: an engine wrote it that states none */
   const nay_filter *native;             /* the full filter, if it is nay's own and not in a cache */
   const nay_sst_properties *properties; /* NULL: the table does not state them */

@@ -55,12 +55,12 @@ typedef enum nay_sst_compact_verdict {
 
 /*
  * nay_sst_compact_filter: called for each value that is the newest version of its key and that no
- * snapshot sees; never for deletions. CHANGE: if *len is above room, it is called again with more
- * room. DROP leaves a deletion unless nothing is left to hide.
+ * snapshot sees; never for deletions. CHANGE: if *len is above cap, it is called again with a
+ * larger cap. DROP leaves a deletion unless nothing is left to hide.
  */
 typedef nay_sst_compact_verdict (*nay_sst_compact_filter)(void *ctx, const nay_sst_entry *version,
                                                           const void *value, size_t value_len,
-                                                          void *out, size_t room, size_t *len);
+                                                          void *out, size_t cap, size_t *len);
 
 /*
  * nay_sst_compact_options: all zero but for the size makes a plain LevelDB table that answers as a

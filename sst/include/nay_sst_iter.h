@@ -85,7 +85,7 @@ NAY_API const void *nay_sst_iter_value(const nay_sst_iter *iter, size_t *len);
  */
 NAY_API nay_status nay_sst_iter_pin(nay_sst_iter *iter, nay_sst_value *value);
 
-/* nay_sst_iter_diag: of the last error. */
+/* nay_sst_iter_diag: why the last movement failed. */
 NAY_API const nay_diag *nay_sst_iter_diag(const nay_sst_iter *iter);
 
 /* nay_sst_iter_entry: user key, sequence number (0 in tables of plain keys), type and term of the
@@ -133,12 +133,12 @@ typedef struct nay_sst_scan_options {
   size_t upper_len;
   const void *prefix; /* user keys that start so; NULL: all. NAY_ENOTSUP with a comparator */
   size_t prefix_len;
-  bool keep_deletions; /* keys whose newest version is a deletion come as well */
-  bool all_versions;   /* every version of every key comes, newest first, deletions included */
+  bool keep_deletions; /* also show keys whose newest version is a deletion */
+  bool all_versions;   /* show every version of every key, newest first, deletions included */
   nay_sst_keys keys; /* of sources without tables, or with empty ones alone; AUTO: internal, unless
                         those state another kind. Else those of the tables */
   const nay_sst_comparator *comparator; /* of sources without tables; NULL: bytewise */
-  nay_sst_merge_operator merge;         /* NULL: that of the lookup */
+  nay_sst_merge_operator merge;         /* NULL: the operator of the lookup */
   void *merge_ctx;
 } nay_sst_scan_options;
 
@@ -187,7 +187,7 @@ NAY_API nay_status nay_sst_scan_entry(const nay_sst_scan *merge, nay_sst_entry *
  */
 NAY_API nay_status nay_sst_scan_pin(nay_sst_scan *merge, nay_sst_value *value);
 
-/* nay_sst_scan_diag: of the last error. */
+/* nay_sst_scan_diag: why the last movement failed. */
 NAY_API const nay_diag *nay_sst_scan_diag(const nay_sst_scan *merge);
 
 /* nay_sst_scan_table: which table has the present entry, or caused the last error; NULL: a source,

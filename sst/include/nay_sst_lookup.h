@@ -64,7 +64,7 @@ typedef struct nay_sst_lookup_options {
  * nay_sst_lookup_new: a lookup over n levels, the newest first; options may be NULL. Tables are
  * counted from 0, level after level. NAY_EINVAL: a disjoint level is not (diag->offset is the
  * number of the first table that is not above the one before it), or a table in it has no readable
- * first key. NAY_EMISMATCH: it is that of a table with another comparator. Reads the last block of
+ * first key. NAY_EMISMATCH: a table has another comparator. Reads the last block of
  * a table of a disjoint level where the index does not tell its last key; errors then as
  * nay_sst_get. In tables that nay wrote with `properties` (nay_sst.h) the index tells it.
  */
@@ -136,14 +136,15 @@ NAY_API nay_status nay_sst_lookup_get_many(const nay_sst_lookup *lookup, const v
 /* nay_sst_lookup_what: the steps of a get in one table. FOUND to FAILED end it. */
 typedef enum nay_sst_lookup_what {
   NAY_SST_LOOKUP_OUT_OF_RANGE = 1, /* the key is outside of the table's range: ends it as well */
-  NAY_SST_LOOKUP_FILTER_NAY = 2,   /* ends it as well */
+  NAY_SST_LOOKUP_FILTER_NAY = 2,   /* also ends the search in this table */
   NAY_SST_LOOKUP_FILTER_MAYBE = 3,
-  NAY_SST_LOOKUP_NO_FILTER = 4, /* the table has none for this key */
+  NAY_SST_LOOKUP_NO_FILTER = 4, /* the table has no filter for this key */
   NAY_SST_LOOKUP_INDEX = 5,     /* the index names the block at offset, of nbytes */
-  NAY_SST_LOOKUP_BLOCK = 6,     /* it was read, or was cached */
+  NAY_SST_LOOKUP_BLOCK = 6,     /* the data block was read, or found in the cache */
   NAY_SST_LOOKUP_FOUND = 7,
   NAY_SST_LOOKUP_DELETED = 8,
-  NAY_SST_LOOKUP_ABSENT = 9, /* after a maybe: a false positive */
+  NAY_SST_LOOKUP_ABSENT =
+      9, /* the block does not have the key: a false positive, if a filter said maybe */
   NAY_SST_LOOKUP_FAILED = 10,
   NAY_SST_LOOKUP_OPERAND =
       11 /* each merge operand: ends it if the table has nothing older of the key */

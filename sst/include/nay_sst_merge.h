@@ -29,7 +29,7 @@ extern "C" {
 /*
  * nay_sst_operands: two adjacent versions of a key. `newer` is a merge operand. With `base` the
  * result is a value: older is the value below, or NULL when there is none. Without it `older` is an
- * operand too, and so is the result. The key is that of the newest operand.
+ * operand too, and so is the result. `key` is the key of the newest operand.
  */
 typedef struct nay_sst_operands {
   size_t size; /* sizeof the struct: see ABI in nay.h */
@@ -43,13 +43,13 @@ typedef struct nay_sst_operands {
 } nay_sst_operands;
 
 /*
- * nay_sst_merge_operator: combines them into *len bytes at out; if that is above room, it is called
- * again with more. It must be associative: how many operands a compaction has combined must not
- * change what a reader sees. false: they cannot be combined, and the call ends with NAY_ECORRUPT.
- * Calls may come from many threads at once.
+ * nay_sst_merge_operator: combines them into *len bytes at out; if that is above cap, it is called
+ * again with a larger cap. It must be associative: how many operands a compaction has combined must
+ * not change what a reader sees. false: they cannot be combined, and the call ends with
+ * NAY_ECORRUPT. Calls may come from many threads at once.
  */
 typedef bool (*nay_sst_merge_operator)(void *ctx, const nay_sst_operands *operands, void *out,
-                                       size_t room, size_t *len);
+                                       size_t cap, size_t *len);
 
 #ifdef __cplusplus
 }

@@ -443,11 +443,13 @@ static nay_status writer_foreign_options(const nay_sst_write_options *o, nay_dia
                                          nay_foreign_options *f) {
   nay_params p = {.size = sizeof p};
   if (o->params != NULL) NAY_TRY(nay__abi_read(NAY_ABI_PARAMS, o->params, diag, &p));
-  nay_params plain = {.size = sizeof plain, .bits_per_key = p.bits_per_key, .nkeys = p.nkeys};
   bool whole = p.bits_per_key >= 0 && p.bits_per_key <= UINT32_MAX &&
                p.bits_per_key == (double)(uint32_t)p.bits_per_key;
-  p.size = sizeof p;
-  if (!whole || memcmp(&p, &plain, sizeof p) != 0) {
+  bool others = p.kind != NAY_AUTO || p.fpr != 0 || p.nbytes != 0 || p.nbits != 0 || p.k != 0 ||
+                p.flags != 0 || p.fold != 0 || p.hash != NAY_HASH_XXH3 || p.seed != 0 ||
+                p.tag_bits != 0 || p.generations != 0 || p.window != 0 || p.max_nkeys != 0 ||
+                p.max_nbytes != 0 || p.value_bits != 0 || p.check_bits != 0 || p.range_length != 0;
+  if (!whole || others) {
     return nay__fail(diag, NAY_EINVAL, "params of another engine's table: bits_per_key and nkeys",
                      0);
   }

@@ -237,5 +237,6 @@ for _ in range(3000):
   nay uniq -k 2,1 --on-bad=skip lines 2> /dev/null | cmp - <(awk 'NF >= 2 && !seen[$2 " " $1]++' lines)
   [ "$(printf '  a  b \t c  \n' | nay check -a --json -k 2- <(nay build -q -n 1 -e x) | jq -r .key)" = $'b \t c' ]
   [ "$(printf 'h h\nx 1\ny 1\n' | nay uniq -k2 --header)" = $'h h\nx 1' ]
+  [ "$(printf '1 x\n2 x\n3 x\n' | nay check -m 2 -k2 <(nay build -q -n 1 -e x))" = $'1 x\n2 x' ] # -m, as in grep
   nay uniq -k3 <(printf '1.1.1.1 GET /a 200\nbad\n1.1.1.1 GET /a 200\n') 2> /dev/null | grep -qx bad
 }

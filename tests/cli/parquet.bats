@@ -18,6 +18,10 @@ PARQUET=$BATS_TEST_DIRNAME/../golden/parquet
   [ "$(nay prune -q -c --in b -e 5999 -e 50 ./*.parquet)" -eq 3 ]
   run -0 --separate-stderr nay prune --row-groups --in s -e key002048 ./*.parquet
   [ "$output" = "./duckdb_n6000_rg2048.parquet	1" ]
+  run -0 --separate-stderr nay prune -v --row-groups --in s -e key002048 ./duckdb_n6000_rg2048.parquet
+  [ "$output" = "./duckdb_n6000_rg2048.parquet	0
+./duckdb_n6000_rg2048.parquet	2" ]
+  [ "$(nay prune -q -c -v --row-groups --in s -e key002048 ./duckdb_n6000_rg2048.parquet)" -eq 2 ]
 }
 
 @test "prune never drops a file that holds the value" {

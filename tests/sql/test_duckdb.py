@@ -127,6 +127,21 @@ def handles(db):
     assert "not open" in db.fails(f"SELECT nay_contains({blob(b'nayopen1' + bytes(24))}, 7)")
 
 
+@test("vectors of BIGINT, which are probed as columns: with NULLs, other filters and other types among them")
+def columns(db):
+    db("CREATE OR REPLACE TABLE two AS SELECT x % 2 AS g, nay_agg(x, 5000, 1e-9) AS f FROM range(10000) t(x) GROUP BY 1")
+    for n in (1, 511, 512, 513, 2047, 2048, 2049, 9999):
+        for type_ in ("BIGINT", "UBIGINT", "INTEGER"):
+            got = db.one(f"SELECT count(*) FROM range({n}) t(x) WHERE nay_contains((SELECT nay_open(f) FROM two WHERE g = 0), x::{type_})")
+            equal((n, type_, got), (n, type_, str((n + 1) // 2)))
+        got = db.one(f"SELECT count(*) FROM range({n}) t(x) JOIN two ON nay_contains(f, x) AND g = x % 2")
+        equal((n, got), (n, str(n)))
+    equal(db.one("SELECT count(*) FROM (SELECT CASE WHEN x % 3 = 0 THEN NULL ELSE x END AS x FROM range(9000) t(x)) "
+                 "WHERE nay_contains((SELECT nay_open(f) FROM two WHERE g = 1), x)"), "3000")
+    assert "type" in db.fails("SELECT nay_contains((SELECT nay_agg('a')), x) FROM range(3000) t(x)")
+    equal(db.one("SELECT count(*) FROM range(3000) t(x) WHERE nay_contains((SELECT nay_agg(NULL, 10, 0.01)), x)"), "0")
+
+
 @test("wrong arguments and mismatches are errors, and DuckDB goes on")
 def arguments(db):
     for call in ("x, 0, 0.01", "x, -1, 0.01", "x, NULL, 0.01", "x, 10, 0.0", "x, 10, 1.0", "x, 10, NULL", "x, 10, 0.01, 'magic'",

@@ -51,6 +51,7 @@ static void groups_are_complete(void **state) {
   assert_int_equal(t->blocked_add->choose_add_blind == NULL, concurrent);
   assert_true(t->counting->add && t->counting->remove);
   assert_true(t->scalable->choose_test && t->scalable->test64 && t->scalable->set);
+  assert_true(t->window->test && t->window->test64 && t->window->find);
   if (t->fuse != NULL) assert_true(t->fuse->test64 && t->fuse->prefetch64);
   if (t->cuckoo != NULL) assert_true(t->cuckoo->test64 && t->cuckoo->prefetch64);
   if (t->ribbon != NULL) assert_true(t->ribbon->test != NULL && t->ribbon->sum != NULL);

@@ -69,6 +69,39 @@ static void every_width(void **state) {
   }
 }
 
+/* ---- filters that take adds ---- */
+
+/* Every number of generations and of probes: the rotated bytes are the same for every table. */
+static void windows(void **state) {
+  (void)state;
+  for (uint32_t g = 1; g <= 15; g++) {
+    for (uint32_t k = 1; k <= 64; k += k < 20 ? 1 : 11) {
+      nay_params p = {.size = sizeof p,
+                      .kind = NAY_WINDOW,
+                      .nkeys = N,
+                      .bits_per_key = 1.5 * k,
+                      .k = k,
+                      .generations = g,
+                      .hash = NAY_HASH_CALLER};
+      check_filter(&p, N);
+    }
+  }
+}
+
+static void levels(void **state) {
+  (void)state;
+  for (double fpr = 0.5; fpr > 1e-6; fpr /= 3) {
+    for (uint64_t first = 1; first <= N; first *= 17) {
+      nay_params p = {.size = sizeof p,
+                      .kind = NAY_SCALABLE,
+                      .nkeys = first,
+                      .fpr = fpr,
+                      .hash = NAY_HASH_CALLER};
+      check_filter(&p, N);
+    }
+  }
+}
+
 /* ---- maps ---- */
 
 /* What the slots of 4,096 keys add up to, in batches of 1 to 64; some are in the map, some not. */
@@ -127,10 +160,12 @@ static void maps(void **state) {
 int main(void) {
   static const nay_kind kinds[] = {NAY_CUCKOO, NAY_XOR, NAY_FUSE, NAY_RIBBON};
   for (size_t i = 0; i < NPROBES; i++) hashes[i] = a_hash(i);
-  test_case tests[5];
+  test_case tests[7];
   for (size_t i = 0; i < 4; i++) {
     tests[i] = (test_case)TEST_WITH(nay_kind_name(kinds[i]), every_width, &kinds[i]);
   }
   tests[4] = (test_case)TEST(maps);
-  return run_list("kernels_families", tests, 5);
+  tests[5] = (test_case)TEST(windows);
+  tests[6] = (test_case)TEST(levels);
+  return run_list("kernels_families", tests, 7);
 }

@@ -266,6 +266,24 @@ static void layouts_are_options(void **unused) {
   assert_status(nay_sst_filters_open("", 0, &of, NULL, NULL, &f), NAY_EINVAL);
   how.layout = of.layout = "nori-sst"; /* the file is LevelDB's */
   assert_status(nay_sst_open(path, &how, NULL, &diag, &t), NAY_EFORMAT);
+  /* params are read field by field: what is between the fields may be anything */
+  nay_params params;
+  nay_params zero = {.size = sizeof zero, .bits_per_key = 12};
+  memset(&params, 0xa5, sizeof params);
+#define COPY(field) params.field = zero.field
+  COPY(size), COPY(kind), COPY(nkeys), COPY(fpr), COPY(bits_per_key), COPY(nbytes), COPY(nbits);
+  COPY(k), COPY(flags), COPY(fold), COPY(hash), COPY(seed), COPY(tag_bits), COPY(generations);
+  COPY(window), COPY(max_nkeys), COPY(max_nbytes), COPY(threads), COPY(spill_dir), COPY(value_bits);
+  COPY(check_bits), COPY(range_length), COPY(range_keys), COPY(range_delimiter);
+#undef COPY
+  nay_sst_writer *w;
+  nay_sst_write_options nori = {.size = sizeof nori, .layout = "nori-sst", .params = &params};
+  assert_ok(nay_sst_writer_new(path, &nori, NULL, &diag, &w));
+  nay_sst_writer_free(w);
+  params.fpr = 0.01;
+  assert_status(nay_sst_writer_new(path, &nori, NULL, &diag, &w), NAY_EINVAL);
+  params.fpr = 0, params.bits_per_key = 9.5;
+  assert_status(nay_sst_writer_new(path, &nori, NULL, &diag, &w), NAY_EINVAL);
   /* compactions and memtables write LevelDB's layout alone */
   char out[TEMP_MAX];
   temp_path(out, "no.sst");

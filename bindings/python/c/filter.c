@@ -539,10 +539,11 @@ static PyObject *filter_repr(PyObject *object) {
   if (self->filter == NULL) return PyUnicode_FromString("<libnay.Filter, closed>");
   if (!py_wait(self, false)) return NULL;
   const char *kind = nay_kind_name(nay_filter_kind(self->filter));
-  return PyUnicode_FromFormat(
-      "<libnay.Filter %s, keys are %s, %zu bytes>",
-      kind != NULL ? kind : nay_format_name(nay_filter_format(self->filter)),
-      nay_filter_key(self->filter), nay_filter_nbytes(self->filter));
+  return PyUnicode_FromFormat("<libnay.Filter %s, keys are %s, %zu bytes>",
+                              kind != NULL && strcmp(kind, "auto") != 0
+                                  ? kind
+                                  : nay_format_name(nay_filter_format(self->filter)),
+                              nay_filter_key(self->filter), nay_filter_nbytes(self->filter));
 }
 
 static PyObject *filter_explain(PyObject *object, PyObject *key) {

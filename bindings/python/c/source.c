@@ -136,6 +136,15 @@ static bool source_column(py_source *s, PyObject *keys) {
   return ok;
 }
 
+/* A data frame, which would iterate over the names of its columns. */
+static bool source_is_table(PyObject *keys) {
+  PyObject *ndim = PyObject_GetAttrString(keys, "ndim");
+  long n = ndim != NULL && PyLong_Check(ndim) ? PyLong_AsLong(ndim) : 1;
+  Py_XDECREF(ndim);
+  PyErr_Clear();
+  return n > 1;
+}
+
 bool py_source_open(py_source *s, PyObject *keys) {
   memset(s, 0, sizeof *s);
   if (PyUnicode_Check(keys) || PyBytes_Check(keys) || PyByteArray_Check(keys)) {
@@ -149,6 +158,10 @@ bool py_source_open(py_source *s, PyObject *keys) {
     PyErr_NoMemory();
   } else if (PyList_Check(keys) || PyTuple_Check(keys)) {
     ok = source_iterate(s, keys);
+  } else if (source_is_table(keys)) {
+    PyErr_SetString(PyExc_TypeError,
+                    "a batch is one column of keys, and this is a table: name a column");
+    ok = false;
   } else if (PyObject_HasAttrString(keys, "dtype")) {
     ok = source_column(s, keys);
   } else if (py_arrow_is(keys)) {

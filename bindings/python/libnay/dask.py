@@ -20,6 +20,7 @@ from .sharded import Sharded, shard_of, write_shard
 __all__ = ["build", "build_sharded", "semi_join"]
 
 _STATIC = ("xor", "fuse", "ribbon")
+_MERGING = ("bloom", "blocked", "counting")  # to the bytes that one process would make
 
 
 def build(
@@ -38,26 +39,25 @@ def build(
     nkeys is the number of keys in all; without it the rows are counted first, in a pass of their own. Kinds that merge
     (bloom, blocked, counting) become a filter of the full size for each partition, of which a worker holds split_every and
     one more at a time. Static kinds (xor, fuse, ribbon) do not merge: their 64-bit hashes are brought to one worker. Rows
-    that are null have no key. compute=False returns a dask Delayed.
+    that are null have no key. compute=False returns a dask Delayed;
+    with a secret its filter is locked, as every pickled one is.
     """
     delayed = import_module("dask").delayed
     key = key or _key_of(column)
     params.update(fpr=fpr, kind=kind)
     if kind in _STATIC:
-        twin = Filter(1, key=key, seed=params.get("seed"), secret=params.get("secret"))
-        hashes = [delayed(_hashes)(part, twin) for part in column.to_delayed()]
-        made = delayed(_of_hashes)(hashes, key, params)
-        return made.compute() if compute else made
+        hashes = [delayed(_hashes)(part, _hashing(key, params)) for part in column.to_delayed()]
+        return _result(delayed(_of_hashes)(hashes, key, params), params, compute)
     if nkeys is None:
         nkeys = max(1, len(column))
     empty = Filter(nkeys, key=key, **params)
-    if not _merges(empty):
-        raise TypeError(f"filters of the kind {empty.kind} do not merge: take blocked, bloom or counting, or a static kind")
+    if empty.kind not in _MERGING:
+        raise TypeError(f"no kind for a cluster: {empty.kind}; take blocked, bloom or counting, or a static kind")
     shape = {"nkeys": nkeys, "key": key, **params}
     level = [delayed(_filter)(part, shape) for part in column.to_delayed()]
     while len(level) > 1:
         level = [delayed(_union)(level[i : i + split_every]) for i in range(0, len(level), max(2, split_every))]
-    return level[0].compute() if compute else level[0]
+    return _result(level[0], params, compute)
 
 
 def build_sharded(
@@ -76,16 +76,15 @@ def build_sharded(
     """
     delayed = import_module("dask").delayed
     key = key or _key_of(column)
-    twin = Filter(1, key=key, seed=params.get("seed"), secret=params.get("secret"))
     params.update(fpr=fpr, kind=kind)
     os.makedirs(directory, exist_ok=True)
     split = delayed(_split, nout=shards)
-    parts = [split(part, twin, shards) for part in column.to_delayed()]
+    parts = [split(part, _hashing(key, params), shards) for part in column.to_delayed()]
     written = [
         delayed(write_shard)(os.fspath(directory), i, shards, [part[i] for part in parts], key, params) for i in range(shards)
     ]
     import_module("dask").compute(*written)
-    return Sharded(directory)
+    return Sharded(directory, secret=params.get("secret"))
 
 
 def semi_join(frame: Any, keys: Any, on: str, *, anti: bool = False) -> Any:
@@ -104,12 +103,18 @@ def _key_of(column: Any) -> str:
     return Filter.build(column._meta_nonempty, skip_nulls=True).key
 
 
-def _merges(empty: Filter) -> bool:
-    try:
-        empty.merge(empty.copy())
-    except TypeError:
-        return False
-    return empty.kind != "window"
+def _hashing(key: str, params: Any) -> Any:
+    """What a filter with the same hash is made of. A pickled filter would have lost its secret."""
+    return {"nkeys": 1, "key": key, "seed": params.get("seed"), "secret": params.get("secret")}
+
+
+def _result(made: Any, params: Any, compute: bool) -> Any:
+    if not compute:
+        return made
+    filter = made.compute()
+    if filter.locked and params.get("secret") is not None:
+        filter.unlock(params["secret"])
+    return filter
 
 
 def _filter(part: Any, shape: Any) -> Filter:
@@ -125,8 +130,8 @@ def _union(filters: List[Filter]) -> Filter:
     return total
 
 
-def _hashes(part: Any, twin: Filter) -> Any:
-    return twin.hash_many(part, skip_nulls=True)
+def _hashes(part: Any, hashing: Any) -> Any:
+    return Filter(**hashing).hash_many(part, skip_nulls=True)
 
 
 def _of_hashes(parts: List[Any], key: str, params: Any) -> Filter:
@@ -135,8 +140,8 @@ def _of_hashes(parts: List[Any], key: str, params: Any) -> Filter:
     return Filter.build_hashes(numpy.concatenate(parts), key=key, **params)
 
 
-def _split(part: Any, twin: Filter, shards: int) -> List[Any]:
-    hashes = twin.hash_many(part, skip_nulls=True)
+def _split(part: Any, hashing: Any, shards: int) -> List[Any]:
+    hashes = _hashes(part, hashing)
     which = shard_of(hashes, shards)
     return [hashes[which == i] for i in range(shards)]
 

@@ -29,7 +29,7 @@ def write_shard(directory: str, i: int, shards: int, parts: List[Any], key: str,
 
 
 class Sharded:
-    """The shards of a directory, which libnay.dask.build_sharded wrote. Pickles as its path."""
+    """The shards of a directory, which libnay.dask.build_sharded wrote. Pickles as its path and secret."""
 
     def __init__(self, directory: Any, *, lazy: bool = False, secret: Optional[bytes] = None) -> None:
         self.directory, self.lazy, self.secret = os.fspath(directory), lazy, secret

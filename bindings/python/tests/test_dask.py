@@ -67,8 +67,19 @@ def test_the_bytes_of_one_process(client, kind):
 def test_static_kinds(client):
     f = libnay.dask.build(frame()["id"], fpr=0.01, kind="fuse")
     assert f.encode() == Filter.build(np.concatenate([part(i)["id"] for i in range(PARTITIONS)]), 0.01, kind="fuse").encode()
-    with pytest.raises(TypeError, match="do not merge"):
-        libnay.dask.build(frame()["id"], kind="cuckoo")
+    for kind in ("cuckoo", "scalable", "window"):
+        with pytest.raises(TypeError, match="no kind for a cluster"):
+            libnay.dask.build(frame()["id"], kind=kind, nkeys=KEYS)
+
+
+def test_secrets(client, tmp_path):
+    secret = bytes(range(16))
+    for kind in ("blocked", "ribbon"):
+        f = libnay.dask.build(frame()["id"], fpr=1e-4, kind=kind, secret=secret)
+        assert not f.locked and f.check_many(part(3)["id"]).all() and not f.check_many(np.arange(1, 7)).all()
+    sharded = libnay.dask.build_sharded(frame()["id"], tmp_path, fpr=1e-4, shards=3, secret=secret)
+    assert sharded.check_many(part(3)["id"]).all() and not sharded.check_many(np.arange(1, 7)).all()
+    assert 7 in pickle.loads(pickle.dumps(sharded))
 
 
 def test_a_worker_is_killed_in_the_middle(client, tmp_path):
