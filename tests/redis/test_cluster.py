@@ -180,9 +180,8 @@ def cluster(client):
     if LONG:
         move_slots(cluster, second, first)
     kill_and_fail_over(cluster)
-    time.sleep(0.3)
+    Server.wait_until(lambda: len(load.known) == KEYS or load.failure, 150, "an add to each key")
     load.stop()
-    assert len(load.known) == KEYS, f"only {len(load.known)} keys were written"
     look(cluster, commands, load.known)
     print(f"# {sum(map(len, load.known.values()))} adds in {len(load.known)} keys, all there")
     assert any("cmdstat_restore-asking" in node.client().info("commandstats") for node in cluster.living()), \
