@@ -38,7 +38,7 @@ typedef struct range_times {
 
 typedef struct range_run {
   const range_options *o;
-  size_t n;
+  size_t n, nqueries;
   uint64_t *keys, *lo, *hi, *answers;
   const void **points;
   size_t *lens;
@@ -106,7 +106,7 @@ static void range_builds(range_run *r) {
 
 /* Half of the ranges have a key, in an order that cannot be predicted. */
 static void range_queries(range_run *r) {
-  for (size_t i = 0; i < RANGE_QUERIES; i++) {
+  for (size_t i = 0; i < r->nqueries; i++) {
     uint64_t x = nay_hash_mix(~(uint64_t)i), length = r->o->length, lo = nay_hash_mix(x + 1);
     if ((x & 1) != 0) {
       uint64_t key = r->keys[(x >> 8) % r->n], below = (x >> 1) % length;
@@ -123,49 +123,49 @@ static void range_queries(range_run *r) {
 static void range_one(range_run *r) {
   size_t maybe = 0;
   double start = range_now();
-  for (size_t i = 0; i < RANGE_QUERIES; i++) {
+  for (size_t i = 0; i < r->nqueries; i++) {
     bool answer;
     if (nay_filter_may_contain_range_u64(r->filter, r->lo[i], r->hi[i], &answer) != NAY_OK) {
       range_die("a question failed");
     }
     maybe += answer;
   }
-  range_least(&r->t.one, start, RANGE_QUERIES);
-  if (maybe < RANGE_QUERIES / 2 - RANGE_QUERIES / 100) range_die("a false nay");
+  range_least(&r->t.one, start, r->nqueries);
+  if (maybe < r->nqueries / 2 - r->nqueries / 100) range_die("a false nay");
   maybe = 0;
   start = range_now();
-  for (size_t i = 0; i < RANGE_QUERIES; i++) {
+  for (size_t i = 0; i < r->nqueries; i++) {
     maybe += nay_filter_may_contain(r->filter, r->points[i], 8);
   }
-  range_least(&r->t.point, start, RANGE_QUERIES);
-  if (maybe < RANGE_QUERIES / 2 - RANGE_QUERIES / 100) range_die("a false nay");
+  range_least(&r->t.point, start, r->nqueries);
+  if (maybe < r->nqueries / 2 - r->nqueries / 100) range_die("a false nay");
 }
 
 static void range_batches(range_run *r) {
   double start = range_now();
-  for (size_t i = 0; i < RANGE_QUERIES; i += RANGE_BATCH) {
+  for (size_t i = 0; i < r->nqueries; i += RANGE_BATCH) {
     if (nay_filter_may_contain_range_u64_many(r->filter, r->lo + i, r->hi + i, RANGE_BATCH,
                                               r->answers + i / 64) != NAY_OK) {
       range_die("a batch failed");
     }
   }
-  range_least(&r->t.batch, start, RANGE_QUERIES);
+  range_least(&r->t.batch, start, r->nqueries);
   start = range_now();
-  for (size_t i = 0; i < RANGE_QUERIES; i += RANGE_BATCH) {
+  for (size_t i = 0; i < r->nqueries; i += RANGE_BATCH) {
     if (nay_filter_may_contain_many(r->filter, r->points + i, r->lens + i, RANGE_BATCH,
                                     r->answers + i / 64) != NAY_OK) {
       range_die("a batch failed");
     }
   }
-  range_least(&r->t.points, start, RANGE_QUERIES);
+  range_least(&r->t.points, start, r->nqueries);
 }
 
 static void range_ask_peer(range_run *r) {
   if (r->peer == NULL) return;
   double start = range_now();
-  size_t maybe = r->o->peer->ask(r->peer, r->lo, r->hi, RANGE_QUERIES);
-  range_least(&r->t.peer_one, start, RANGE_QUERIES);
-  if (maybe < RANGE_QUERIES / 4) range_die("the peer misses keys");
+  size_t maybe = r->o->peer->ask(r->peer, r->lo, r->hi, r->nqueries);
+  range_least(&r->t.peer_one, start, r->nqueries);
+  if (maybe < r->nqueries / 4) range_die("the peer misses keys");
 }
 
 static void range_print(const range_run *r) {
@@ -183,14 +183,15 @@ static void range_print(const range_run *r) {
 }
 
 static void range_size(const range_options *o, size_t n) {
-  range_run r = {.o = o, .n = n};
+  range_run r = {.o = o, .n = n, .nqueries = RANGE_QUERIES};
+  if (n < RANGE_QUERIES / 64) r.nqueries = (n * 64 / RANGE_BATCH + 1) * RANGE_BATCH;
   r.keys = range_room(n, sizeof *r.keys);
-  r.lo = range_room(RANGE_QUERIES, sizeof *r.lo);
-  r.hi = range_room(RANGE_QUERIES, sizeof *r.hi);
-  r.answers = range_room(RANGE_QUERIES / 64, sizeof *r.answers);
-  r.points = range_room(RANGE_QUERIES, sizeof *r.points);
-  r.lens = range_room(RANGE_QUERIES, sizeof *r.lens);
-  r.bytes = range_room(RANGE_QUERIES, 8);
+  r.lo = range_room(r.nqueries, sizeof *r.lo);
+  r.hi = range_room(r.nqueries, sizeof *r.hi);
+  r.answers = range_room(r.nqueries / 64, sizeof *r.answers);
+  r.points = range_room(r.nqueries, sizeof *r.points);
+  r.lens = range_room(r.nqueries, sizeof *r.lens);
+  r.bytes = range_room(r.nqueries, 8);
   for (size_t i = 0; i < n; i++) r.keys[i] = nay_hash_mix(i);
   range_queries(&r);
   unsigned reps = n > 50000000 ? 1 : n > 5000000 ? 2 : n > 100000 ? 4 : 20;
