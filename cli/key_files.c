@@ -10,7 +10,9 @@
 
 #include "source.h"
 
-static key_files listed; /* a command has one */
+/* A command has one list; names are kept as long as the program runs. */
+static key_files listed;
+static char *listed_names;
 
 static void files_add(key_files *l, const char *path, bool found) {
   if (l->n == l->cap) {
@@ -50,32 +52,35 @@ static void files_take(key_files *files, key_files *directories, const char *dir
   }
 }
 
-/* A directory that cannot be read is listed too. */
-static void files_read_directory(key_files *files, key_files *directories, const char *path) {
+/* False: the directory cannot be read. */
+static bool files_read_directory(key_files *files, key_files *directories, const char *path) {
   DIR *d = opendir(path);
-  if (d == NULL) {
-    files_add(files, path, true);
-    return;
-  }
+  if (d == NULL) return false;
   const struct dirent *entry;
   while (errno = 0, (entry = readdir(d)) != NULL) {
     if (entry->d_name[0] != '.') files_take(files, directories, path, entry->d_name);
   }
-  if (errno != 0) files_add(files, path, true);
+  bool whole = errno == 0;
   closedir(d);
+  return whole;
 }
 
 static int files_compare(const void *a, const void *b) {
   return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* In the order of the bytes of their names, whatever the order of the directory. */
+/* In the order of the bytes of their names, whatever the order of the directory. A directory that
+ * cannot be read is listed: opening it says why. */
 static void files_walk(key_files *l, const char *path) {
   key_files files = {.n = 0}, directories = {.n = 0};
-  files_add(&directories, path, true);
+  files_add(&directories, strcpy(must_alloc(strlen(path) + 1), path), true);
   while (directories.n > 0) {
     const char *next = directories.paths[--directories.n];
-    files_read_directory(&files, &directories, next);
+    if (files_read_directory(&files, &directories, next)) {
+      free((void *)(uintptr_t)next);
+    } else {
+      files_add(&files, next, true);
+    }
   }
   if (files.n > 1) qsort(files.paths, files.n, sizeof *files.paths, files_compare);
   for (size_t i = 0; i < files.n; i++) files_add(l, files.paths[i], true);
@@ -118,7 +123,7 @@ static char *files_read_list(const char *path, size_t *len) {
 /* Lines, or when there is a zero byte, which no name has, names that end in one. */
 static void files_add_list(key_files *l, const keys_options *keys) {
   size_t len;
-  char *bytes = files_read_list(keys->files_from, &len);
+  char *bytes = listed_names = files_read_list(keys->files_from, &len);
   int terminator = memchr(bytes, '\0', len) != NULL ? '\0' : '\n';
   bool from_stdin = strcmp(keys->files_from, "-") == 0;
   for (char *p = bytes, *end = bytes + len; p < end;) {
