@@ -129,7 +129,8 @@ site: playground ## home page, documents and the playground as pages: build/site
 	@python3 web/site/site.py build/site
 	@python3 web/site/site.py --check build/site
 
-pictures: playground ## the pictures of README and lessons, taken from the playground: doc/img/playground*.png
+pictures: playground ## doc/img: the diagrams of the lessons, drawn by the library; README's and other pictures of the playground
+	@node web/site/diagrams.mjs build/wasm/libnay/index.js build/wasm/libnay-trace.wasm
 	@node web/site/pictures.mjs build/site/playground.html
 
 format: ## clang-format all sources
