@@ -1,22 +1,20 @@
 /*
  * range_build.c - a range filter from a stream of keys.
  *
- * How many locations the filter has depends on the number of distinct keys, so keys wait as records
- * until finish: a word for a number without a prefix, two for one behind a prefix. finish
+ * Keys wait as records until finish: a word for a number without a prefix, two for one behind a
+ * prefix. The tag of a number v is v * G modulo 2^64, from which v can be computed; behind a prefix
+ * with the hash p it is p + v * G, and v is the second word. Tags of different keys are equal with
+ * a chance of 2^-64; the size then is that of a key less, and no key is lost, because every record
+ * gets its location.
  *
- *   1. counts the distinct records: gathers their tags, sorts, drops duplicates;
- *   2. sends each number to its location, in the same array, sorts, drops duplicates;
- *   3. writes the locations (family/range_values.c).
+ * How many locations the filter has depends on the number of distinct keys. finish takes all
+ * records for distinct, sends each to its location, sorts and writes these (range_sort.c), and is
+ * right unless two locations are equal. Then it looks at the records of these few locations; if
+ * records were equal, it starts again with the right number.
  *
- * The tag of a number v is v * G modulo 2^64, from which v can be computed; behind a prefix with
- * the hash p it is p + v * G, and v is the second word. Tags of different keys are equal with a
- * chance of 2^-64; the size then is that of a key less, and no key is lost, because step 2 takes
- * every record.
- *
- * Memory: 8 bytes for each record (16 behind a prefix) and 8 for each in the array. With
- * NAY_LOW_MEMORY records wait in a temporary file by the top byte of their tag, locations in
- * another one by their top byte, and the array has room for the largest of 256 parts. The bytes are
- * the same.
+ * Memory: 8 bytes for each record (16 behind a prefix) and 8 for each location. With NAY_LOW_MEMORY
+ * records wait in a temporary file by the top byte of their tag, locations in another one by their
+ * top byte, and the array has room for the largest of 256 parts. The bytes are the same.
  */
 #include "build/range_build.h"
 
@@ -24,6 +22,7 @@
 #include "build/bulk_strategy.h"
 #include "build/hash_spill.h"
 #include "build/parallel_sort.h"
+#include "build/range_sort.h"
 #include "filter.h"
 #include "math/plan.h"
 
@@ -60,7 +59,7 @@ struct nay_range_builder {
   nay_hash_spill *locations; /* of a finish in little memory; or NULL */
   uint64_t least, greatest;  /* numbers without a prefix */
   nay_range_forms forms;
-  uint64_t nothers;
+  uint64_t nothers; /* duplicates included */
   rbuild_bytes others_min, others_max;
 };
 
@@ -178,24 +177,37 @@ static void rbuild_add_other(nay_range_builder *b, const uint8_t *key, size_t le
   b->nothers++;
 }
 
+/* A number without a prefix. */
+static nay_status rbuild_add_number(nay_range_builder *b, uint64_t number) {
+  uint64_t tag = number * NAY_G64;
+  rbuild_page *page = b->plain.last;
+  if (NAY_LIKELY(page != NULL && page->used != RBUILD_PAGE)) {
+    page->words[page->used++] = tag;
+    b->plain.n++;
+  } else {
+    NAY_TRY(rbuild_list_add(&b->allocator, &b->plain, &tag));
+  }
+  b->least = nay__min_u64(b->least, number);
+  b->greatest = nay__max_u64(b->greatest, number);
+  b->forms.prefix_min = b->forms.delimiters_min = 0;
+  return NAY_OK;
+}
+
 nay_status nay__range_builder_add(nay_range_builder *b, const void *bytes, size_t len) {
   const uint8_t *key = bytes;
   nay_range_key_parts parts;
   NAY_TRY(nay__hasher_ready(&b->hasher));
+  if (NAY_LIKELY(len == 8 && b->form.keys == NAY_RANGE_BE8 && b->form.delimiter == 0)) {
+    return rbuild_add_number(b, nay__swap64(nay__load64le(key)));
+  }
   if (!nay__range_split(b->form, key, len, &parts)) {
     rbuild_add_other(b, key, len);
     return NAY_OK;
   }
-  uint64_t tag = parts.number * NAY_G64;
-  if (parts.prefix_len == 0) {
-    NAY_TRY(rbuild_list_add(&b->allocator, &b->plain, &tag));
-    b->least = nay__min_u64(b->least, parts.number);
-    b->greatest = nay__max_u64(b->greatest, parts.number);
-  } else {
-    uint64_t prefix = nay__range_prefix(&b->hasher, key, parts.prefix_len);
-    const uint64_t record[2] = {prefix + tag, parts.number};
-    NAY_TRY(rbuild_list_add(&b->allocator, &b->prefixed, record));
-  }
+  if (parts.prefix_len == 0) return rbuild_add_number(b, parts.number);
+  uint64_t prefix = nay__range_prefix(&b->hasher, key, parts.prefix_len);
+  const uint64_t record[2] = {prefix + parts.number * NAY_G64, parts.number};
+  NAY_TRY(rbuild_list_add(&b->allocator, &b->prefixed, record));
   nay__range_forms_add(&b->forms, b->form, key, parts.prefix_len);
   return NAY_OK;
 }
@@ -225,6 +237,10 @@ typedef struct rbuild_job {
   size_t nwords, cap;
   uint64_t parts[RBUILD_PARTS]; /* locations by their top byte, in little memory */
   nay_status status;            /* of what a piece did */
+  /* in memory */
+  nay_range_source source;
+  nay_range_sorted sorted;
+  unsigned nthreads;
 } rbuild_job;
 
 /* Words by which records are counted. */
@@ -243,8 +259,9 @@ static void rbuild_arrange(rbuild_job *j) {
   j->nwords = nay__unique_u64(j->words, j->nwords);
 }
 
+/* The number of distinct records. */
 static nay_status rbuild_count(rbuild_job *j, uint64_t *n) {
-  nay_range_builder *b = j->b;
+  const nay_range_builder *b = j->b;
   bool low = b->locations != NULL;
   *n = 0;
   for (unsigned part = 0; part < (low ? RBUILD_PARTS : 1); part++) {
@@ -260,10 +277,6 @@ static nay_status rbuild_count(rbuild_job *j, uint64_t *n) {
 
 static void rbuild_put_location(rbuild_job *j, uint64_t location) {
   uint64_t word = location << j->up;
-  if (j->b->locations == NULL) {
-    j->words[j->nwords++] = word;
-    return;
-  }
   if (j->status == NAY_OK) j->status = nay__hash_spill_add(j->b->locations, &word);
   j->parts[word >> 56]++;
 }
@@ -285,9 +298,8 @@ static void rbuild_locate_pairs(void *ctx, const uint64_t *records, size_t n) {
   }
 }
 
-/* The locations of one part, or all, in j->words. */
+/* The locations of one part in j->words. */
 static nay_status rbuild_load_part(rbuild_job *j, unsigned part) {
-  if (j->b->locations == NULL) return NAY_OK; /* rbuild_place has arranged them */
   j->nwords = 0;
   uint64_t lo = (uint64_t)part << 56;
   NAY_TRY(nay__hash_spill_read(j->b->locations, lo, lo | UINT64_MAX >> 8, rbuild_gather_tags, j));
@@ -308,20 +320,14 @@ static nay_status rbuild_reserve(rbuild_job *j, uint64_t n) {
   return NAY_OK;
 }
 
-/* Sends every record to its location, and counts the distinct ones. */
+/* In little memory: sends every record to its location, and counts the distinct ones. */
 static nay_status rbuild_place(rbuild_job *j) {
   nay_range_builder *b = j->b;
   uint64_t most = 0;
-  j->nwords = 0;
-  if (b->locations != NULL) nay__hash_spill_clear(b->locations);
+  nay__hash_spill_clear(b->locations);
   NAY_TRY(rbuild_list_read(&b->plain, RBUILD_PARTS, rbuild_locate, j));
   NAY_TRY(rbuild_list_read(&b->prefixed, RBUILD_PARTS, rbuild_locate_pairs, j));
   NAY_TRY(j->status);
-  if (b->locations == NULL) {
-    rbuild_arrange(j);
-    j->head.nvalues = j->nwords;
-    return NAY_OK;
-  }
   for (unsigned part = 0; part < RBUILD_PARTS; part++) most = nay__max_u64(most, j->parts[part]);
   NAY_TRY(rbuild_reserve(j, most));
   for (unsigned part = 0; part < RBUILD_PARTS; part++) {
@@ -334,15 +340,21 @@ static nay_status rbuild_place(rbuild_job *j) {
 static nay_status rbuild_write(rbuild_job *j, nay_filter *f) {
   const nay_range_builder *b = j->b;
   uint8_t *payload = f->bits.bytes;
-  nay_range_writer w;
+  nay_range_parts parts;
   nay__range_head_store(&j->head, payload);
-  nay__range_writer_start(&w, payload);
-  for (unsigned part = 0; part < (b->locations != NULL ? RBUILD_PARTS : 1); part++) {
-    NAY_TRY(rbuild_load_part(j, part));
-    for (size_t i = 0; i < j->nwords; i++) nay__range_writer_put(&w, j->words[i] >> j->up);
+  nay__range_layout(&j->head, &parts);
+  if (b->locations == NULL) {
+    nay__range_sorted_write(&j->sorted, j->nthreads, payload);
+  } else {
+    nay_range_writer w;
+    nay__range_writer_start(&w, payload);
+    for (unsigned part = 0; part < RBUILD_PARTS; part++) {
+      NAY_TRY(rbuild_load_part(j, part));
+      for (size_t i = 0; i < j->nwords; i++) nay__range_writer_put(&w, j->words[i] >> j->up);
+    }
+    nay__range_writer_end(&w);
   }
-  nay__range_writer_end(&w);
-  uint8_t *others = payload + w.parts.others;
+  uint8_t *others = payload + parts.others;
   if (b->nothers != 0) {
     memcpy(others, b->others_min.at, b->others_min.len);
     memcpy(others + b->others_min.len, b->others_max.at, b->others_max.len);
@@ -355,7 +367,8 @@ static nay_status rbuild_write(rbuild_job *j, nay_filter *f) {
 static void rbuild_head(rbuild_job *j, const nay_shape *shape) {
   const nay_range_builder *b = j->b;
   bool numbers = b->plain.n != 0 && b->prefixed.n == 0;
-  j->head = (nay_range_head){.last = shape->nunits - 1, .nothers = b->nothers, .forms = b->forms};
+  j->head =
+      (nay_range_head){.last = shape->nunits - 1, .others = b->nothers != 0, .forms = b->forms};
   if (numbers && b->greatest - b->least < shape->nunits) {
     j->head.exact = true;
     j->head.base = b->least;
@@ -369,31 +382,120 @@ static void rbuild_head(rbuild_job *j, const nay_shape *shape) {
   j->up = 63 - (unsigned)nay__log2_64(j->head.last | 1);
 }
 
+/* In little memory: the shape, and the locations in their file. */
+static nay_status rbuild_prepare_spilled(rbuild_job *j, nay_diag *diag, nay_shape *shape,
+                                         uint64_t *n) {
+  const nay_range_builder *b = j->b;
+  uint64_t most = 0;
+  for (unsigned i = 0; i < RBUILD_PARTS; i++) {
+    most = nay__max_u64(most, b->plain.parts[i] + b->prefixed.parts[i]);
+  }
+  NAY_TRY(rbuild_reserve(j, most));
+  NAY_TRY(rbuild_count(j, n));
+  *n = nay__max_u64(*n, b->params.nkeys); /* of the union that filters of these params merge into */
+  NAY_TRY(nay__range_shape(&b->params, *n, diag, shape));
+  rbuild_head(j, shape);
+  return rbuild_place(j);
+}
+
+static size_t rbuild_list_runs(const rbuild_list *l, nay_range_run *runs) {
+  size_t n = 0;
+  for (const rbuild_page *page = l->first; page != NULL; page = page->next, n++) {
+    if (runs != NULL) runs[n] = (nay_range_run){page->words, page->used / l->width, l->width};
+  }
+  return n;
+}
+
+/* The locations of all records, sorted, of a filter for n keys. */
+static nay_status rbuild_sort(rbuild_job *j, uint64_t n, nay_diag *diag, nay_shape *shape) {
+  NAY_TRY(nay__range_shape(&j->b->params, n, diag, shape));
+  rbuild_head(j, shape);
+  nay_range_source *s = &j->source;
+  s->map = j->map;
+  s->exact = j->head.exact;
+  s->base = j->head.base;
+  s->last = j->head.last;
+  nay__range_sorted_clear(&j->b->allocator, &j->sorted);
+  return nay__range_sort(s, j->nthreads, &j->b->allocator, &j->sorted);
+}
+
+/* The number of distinct records. *lost: the locations are not sorted any more. */
+static nay_status rbuild_distinct(rbuild_job *j, uint64_t *n, bool *lost) {
+  nay_range_sorted *s = &j->sorted;
+  uint64_t nequal;
+  *lost = false;
+  if (j->head.exact) {
+    *n = s->nvalues;
+    return NAY_OK;
+  }
+  if (s->nrepeats <= s->repeats_cap) {
+    NAY_TRY(nay__range_equal_records(&j->source, s, j->nthreads, &j->b->allocator, &nequal));
+    *n = j->source.nrecords - nequal;
+    return NAY_OK;
+  }
+  *lost = true;
+  return rbuild_count(j, n);
+}
+
+/* In memory: the shape, and the locations in j->sorted. */
+static nay_status rbuild_prepare(rbuild_job *j, nay_diag *diag, nay_shape *shape, uint64_t *n) {
+  const nay_range_builder *b = j->b;
+  uint64_t nrecords = j->source.nrecords, distinct;
+  bool lost = false, exact;
+  *n = nay__max_u64(nrecords, b->params.nkeys);
+  NAY_TRY(rbuild_sort(j, *n, diag, shape));
+  if (j->sorted.nrepeats == 0 || b->params.nkeys >= nrecords) return NAY_OK;
+  exact = j->head.exact;
+  NAY_TRY(rbuild_distinct(j, &distinct, &lost));
+  distinct = nay__max_u64(distinct, b->params.nkeys);
+  if (distinct == *n && !lost) return NAY_OK;
+  *n = distinct;
+  NAY_TRY(nay__range_shape(&b->params, *n, diag, shape));
+  rbuild_head(j, shape);
+  return exact && j->head.exact && !lost ? NAY_OK : rbuild_sort(j, *n, diag, shape);
+}
+
+/* Room for the locations and the repeated ones, and the list of runs. */
+static nay_status rbuild_start(rbuild_job *j) {
+  const nay_range_builder *b = j->b;
+  nay_range_source *s = &j->source;
+  size_t plain = rbuild_list_runs(&b->plain, NULL), n;
+  s->nruns = plain + rbuild_list_runs(&b->prefixed, NULL);
+  if (!nay__size_ok(b->plain.n + b->prefixed.n, &s->nrecords)) return NAY_ENOMEM;
+  size_t repeats = s->nrecords / 64 + 64, runs = nay__ceil_div(s->nruns * sizeof(nay_range_run), 8);
+  if (!nay__size_ok((uint64_t)s->nrecords + repeats + runs, &n)) return NAY_ENOMEM;
+  NAY_TRY(rbuild_reserve(j, n));
+  nay_range_run *list = (nay_range_run *)(void *)(j->words + s->nrecords + repeats);
+  s->runs = list;
+  (void)rbuild_list_runs(&b->plain, list);
+  (void)rbuild_list_runs(&b->prefixed, list + plain);
+  j->nthreads = nay__bulk_threads(b->params.threads, s->nrecords);
+  j->sorted.words = j->words;
+  j->sorted.repeats = j->words + s->nrecords;
+  j->sorted.repeats_cap = repeats;
+  return NAY_OK;
+}
+
 static nay_status rbuild_run(rbuild_job *j, nay_diag *diag, nay_filter **filter) {
   nay_range_builder *b = j->b;
   nay_range_parts parts;
   nay_shape shape;
-  uint64_t n, most = b->plain.n + b->prefixed.n;
+  uint64_t n;
   size_t nbytes;
-  if (b->locations != NULL) {
-    most = 0;
-    for (unsigned i = 0; i < RBUILD_PARTS; i++) {
-      most = nay__max_u64(most, b->plain.parts[i] + b->prefixed.parts[i]);
-    }
+  if (b->locations == NULL) {
+    NAY_TRY(rbuild_start(j));
+    NAY_TRY(rbuild_prepare(j, diag, &shape, &n));
+    j->head.nvalues = j->sorted.nvalues;
+  } else {
+    NAY_TRY(rbuild_prepare_spilled(j, diag, &shape, &n));
   }
-  NAY_TRY(rbuild_reserve(j, most));
-  NAY_TRY(rbuild_count(j, &n));
-  n = nay__max_u64(n, b->params.nkeys); /* of the union that filters of these params merge into */
-  NAY_TRY(nay__range_shape(&b->params, n, diag, &shape));
-  rbuild_head(j, &shape);
-  NAY_TRY(rbuild_place(j));
   j->head.low_bits = nay__range_low_bits(j->head.nvalues, j->head.last);
   if (!nay__range_parts(&j->head, &parts)) return NAY_EINVAL;
   if (!nay__size_ok(parts.end, &nbytes)) return NAY_ENOMEM;
   nay_filter *f;
-  NAY_TRY(nay__filter_make_sized(
-      &nay__family_range, &shape, nbytes, &b->hasher, nay__max_u64(n + b->nothers, 1),
-      b->params.flags & (NAY_STORE_KEY | NAY_SMALL_PAGES), &b->allocator, &f));
+  NAY_TRY(nay__filter_make_sized(&nay__family_range, &shape, nbytes, &b->hasher, nay__max_u64(n, 1),
+                                 b->params.flags & (NAY_STORE_KEY | NAY_SMALL_PAGES), &b->allocator,
+                                 &f));
   nay_status status = rbuild_write(j, f);
   if (status != NAY_OK) {
     nay_filter_free(f);

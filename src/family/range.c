@@ -78,7 +78,10 @@ static uint32_t range_length_code(uint64_t length) {
   return (uint32_t)shift << RANGE_MANTISSA | (uint32_t)length;
 }
 
-/* How many locations; 0: too many. */
+/*
+ * How many locations; 0: too many, or too few. By an FPR a block is longer than any range of the
+ * plan. By a budget the FPR of such a range has to be below 1.
+ */
 static uint64_t range_locations(const nay_params *p, uint64_t n, double length) {
   double keys = (double)n, r, bits = p->bits_per_key;
   if (p->nbytes != 0) {
@@ -87,15 +90,15 @@ static uint64_t range_locations(const nay_params *p, uint64_t n, double length) 
   }
   if (p->fpr > 0) {
     r = keys * length / p->fpr;
+    if (r < 2 * length) r = 2 * length;
   } else {
-    if (bits < RANGE_OVERHEAD) return 0;
-    if (bits > 64) return 0;
+    if (bits < RANGE_OVERHEAD || bits > 64) return 0;
     r = keys * nay__exp((bits - RANGE_OVERHEAD) * NAY_LN2);
+    if (r < 2 * length || r <= keys * length) return 0;
   }
-  if (r < 2 * length) r = 2 * length; /* a block is longer than any range of the plan */
   if (!(r < (double)NAY_RANGE_MAX_UNITS)) return 0;
   uint64_t whole = (uint64_t)r;
-  return (double)whole < r ? whole + 1 : whole;
+  return (double)whole < r && p->fpr > 0 ? whole + 1 : whole;
 }
 
 nay_status nay__range_shape(const nay_params *p, uint64_t n, nay_diag *diag, nay_shape *shape) {
@@ -109,8 +112,8 @@ nay_status nay__range_shape(const nay_params *p, uint64_t n, nay_diag *diag, nay
   }
   if (r == 0) {
     return nay__fail(diag, NAY_EINVAL,
-                     "a range filter takes 2.1 bits for each key, and at most "
-                     "2^62 locations: too few bits, or too many",
+                     "the budget does not fit: a range filter takes more than "
+                     "log2(range_length) + 2.1 bits for each key, and at most 2^62 locations",
                      0);
   }
   *shape = (nay_shape){r, code, p->range_keys | p->range_delimiter << 8};
@@ -236,9 +239,9 @@ static nay_status range_check_counts(const range_view *v, nay_diag *diag) {
 static nay_status range_check_head(const nay_shape *shape, const range_view *v, nay_diag *diag) {
   const nay_range_head *h = &v->head;
   const uint8_t *rest = v->payload + NAY_RANGE_HEAD_USED;
-  if (v->payload[30] > 1 || v->payload[31] != 0 ||
+  if (v->payload[22] > 1 || v->payload[23] > 1 ||
       !nay__all_zero(rest, NAY_RANGE_HEAD - NAY_RANGE_HEAD_USED)) {
-    return range_bad(diag, "a reserved field is not zero", 30);
+    return range_bad(diag, "a reserved field is not zero", 22);
   }
   if (h->exact) {
     bool fits = h->last < shape->nunits && h->last <= UINT64_MAX - h->base && h->shift == 0;
@@ -248,9 +251,9 @@ static nay_status range_check_head(const nay_shape *shape, const range_view *v, 
     return range_bad(diag, "the greatest location is not that of the shape", 8);
   }
   bool none = h->forms.prefix_min > h->forms.prefix_max;
-  if (none != (h->nvalues == 0)) return range_bad(diag, "prefixes without keys", 32);
-  if (h->nothers == 0 && h->others_min_len + h->others_max_len != 0) {
-    return range_bad(diag, "bounds of other keys, and no such key", 16);
+  if (none != (h->nvalues == 0)) return range_bad(diag, "prefixes without keys", 24);
+  if (!h->others && h->others_min_len + h->others_max_len != 0) {
+    return range_bad(diag, "bounds of other keys, and no such key", 23);
   }
   return NAY_OK;
 }
@@ -281,7 +284,8 @@ static void range_census(const nay_filter *a, const nay_filter *b, uint64_t fact
   (void)b, (void)factor; /* merging is a join, and there is no fold */
   range_open(a->bits.bytes, &v);
   uint64_t nbits = (uint64_t)a->nbytes * 8;
-  double keys = (double)v.head.nvalues + (double)v.head.nothers;
+  double keys = (double)v.head.nvalues; /* others are not counted */
+  if (v.head.others && keys == 0) keys = 1;
   double fpr = nay__range_rate(&a->shape, &v.head);
   *census = (nay_census){nbits, nbits, {keys, 0, false}, fpr};
 }
@@ -292,7 +296,7 @@ static void range_describe(const nay_filter *f, nay_stats *stats) {
   stats->k = 1;
   stats->range_length = nay__range_length_of(f->shape.k);
   stats->range_block = (uint64_t)1 << nay__log2_64(f->shape.nunits);
-  stats->range_exact = v.head.exact;
+  stats->range_exact = v.head.exact && !v.head.others;
   stats->range_shift = v.head.shift;
 }
 
@@ -325,7 +329,7 @@ void nay__range_bind(nay_filter *f) {
                              nay__log2_64(f->shape.nunits | 1) << RANGE_BLOCK_AT |
                              (h->nvalues != 0 ? RANGE_HAS_VALUES : 0) |
                              (h->exact ? RANGE_IS_EXACT : 0) |
-                             (h->nothers == 0 && h->forms.prefix_max == 0 ? RANGE_IS_PLAIN : 0) |
+                             (!h->others && h->forms.prefix_max == 0 ? RANGE_IS_PLAIN : 0) |
                              (h->low_bits > NAY_RANGE_MAX_FAST_LOW ? RANGE_IS_WIDE : 0);
 }
 
@@ -482,7 +486,7 @@ static bool range_others(const nay_filter *f, const nay_range_ends *e) {
   range_open(f->bits.bytes, &v);
   const nay_range_head *h = &v.head;
   const uint8_t *least = v.payload + v.parts.others, *most = least + h->others_min_len;
-  if (h->nothers == 0) return false;
+  if (!h->others) return false;
   return range_compare(e->lo, range_cut(e->lo_len), most, h->others_max_len) <= 0 &&
          range_compare(e->hi, range_cut(e->hi_len), least, h->others_min_len) >= 0;
 }
@@ -623,7 +627,7 @@ static bool range_test(const nay_filter *f, nay_hash h) {
   (void)h;
   range_view v;
   range_open(f->bits.bytes, &v);
-  return v.head.nvalues != 0 || v.head.nothers != 0;
+  return v.head.nvalues != 0 || v.head.others;
 }
 
 static void range_explain(const nay_filter *f, nay_hash h, nay_explain_run *run) {

@@ -29,17 +29,17 @@ extern const nay_family nay__family_range;
 typedef struct nay_range_head {
   uint64_t base;     /* exact: the least key; else 0 */
   uint64_t last;     /* exact: the greatest key - base; else (r - 1) >> shift */
-  uint64_t nothers;  /* keys that do not end in a number, duplicates included */
   uint64_t nvalues;  /* locations that are stored, all different; at most 2^32 - 1 */
   uint32_t low_bits; /* of a location, stored apart */
   uint32_t shift;    /* low bits that shrinking has dropped */
   bool exact;
+  bool others; /* there are keys that do not end in a number */
   nay_range_forms forms;
   uint32_t others_min_len, others_max_len; /* of the first NAY_RANGE_OTHER bytes of these keys */
 } nay_range_head;
 
 #define NAY_RANGE_HEAD 64u
-#define NAY_RANGE_HEAD_USED 50u
+#define NAY_RANGE_HEAD_USED 42u
 #define NAY_RANGE_OTHER 255u
 
 /* nay_range_parts: where the parts of a payload begin, in bytes from its start. */

@@ -108,7 +108,7 @@ static void rangealg_others(const nay_filter *f, bool first, rangealg_bytes boun
   nay_range_head h;
   nay_range_parts p;
   nay__range_head_load(f->bits.bytes, &h);
-  if (h.nothers == 0 || !nay__range_parts(&h, &p)) return;
+  if (!h.others || !nay__range_parts(&h, &p)) return;
   const uint8_t *least = f->bits.bytes + p.others;
   rangealg_bound(least, h.others_min_len, true, first, &bounds[0]);
   rangealg_bound(least + h.others_min_len, h.others_max_len, false, first, &bounds[1]);
@@ -181,10 +181,10 @@ nay_status nay__range_join(nay_filter *dst, const nay_filter *src, double max_fp
   h = (nay_range_head){.last = (sa.nunits - 1) >> a.shift, .shift = a.shift, .forms = a.forms};
   (void)rangealg_exact(&a, &b, sa.nunits, &h);
   nay__range_forms_join(&h.forms, &b.forms);
-  h.nothers = a.nothers + b.nothers;
+  h.others = a.others || b.others;
   rangealg_bytes bounds[2] = {{.len = 0}, {.len = 0}};
   rangealg_others(dst, true, bounds);
-  rangealg_others(src, a.nothers == 0, bounds);
+  rangealg_others(src, !a.others, bounds);
   h.others_min_len = bounds[0].len;
   h.others_max_len = bounds[1].len;
   rangealg_values va = {.add = 0}, vb = {.add = 0};

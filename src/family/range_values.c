@@ -35,9 +35,10 @@
 /* The counts cost 0.07 bits for each bucket: fewer buckets are better from 15/8 of them a value on.
  */
 uint32_t nay__range_low_bits(uint64_t n, uint64_t last) {
-  uint64_t each = last / nay__max_u64(n, 1);
+  if (n == 0) n = 1;
+  uint64_t each = last / n;
   uint32_t log = each == 0 ? 0 : nay__log2_64(each);
-  return log >= 3 && each >> (log - 3) == 15 ? log + 1 : log;
+  return (last >> log) * 8 >= n * 15 ? log + 1 : log; /* last >> log is below 2n */
 }
 
 void nay__range_layout(const nay_range_head *h, nay_range_parts *p) {
@@ -64,31 +65,31 @@ bool nay__range_parts(const nay_range_head *h, nay_range_parts *p) {
 void nay__range_head_load(const uint8_t *p, nay_range_head *h) {
   h->base = nay__load64le(p);
   h->last = nay__load64le(p + 8);
-  h->nothers = nay__load64le(p + 16);
-  h->nvalues = nay__load32le(p + 24);
-  h->low_bits = p[28];
-  h->shift = p[29];
-  h->exact = p[30] == 1;
-  h->forms = (nay_range_forms){nay__load32le(p + 32), nay__load32le(p + 36), nay__load32le(p + 40),
-                               nay__load32le(p + 44)};
-  h->others_min_len = p[48];
-  h->others_max_len = p[49];
+  h->nvalues = nay__load32le(p + 16);
+  h->low_bits = p[20];
+  h->shift = p[21];
+  h->exact = p[22] == 1;
+  h->others = p[23] == 1;
+  h->forms = (nay_range_forms){nay__load32le(p + 24), nay__load32le(p + 28), nay__load32le(p + 32),
+                               nay__load32le(p + 36)};
+  h->others_min_len = p[40];
+  h->others_max_len = p[41];
 }
 
 void nay__range_head_store(const nay_range_head *h, uint8_t *p) {
   nay__store64le(p, h->base);
   nay__store64le(p + 8, h->last);
-  nay__store64le(p + 16, h->nothers);
-  nay__store32le(p + 24, (uint32_t)h->nvalues);
-  p[28] = (uint8_t)h->low_bits;
-  p[29] = (uint8_t)h->shift;
-  p[30] = h->exact ? 1 : 0;
-  nay__store32le(p + 32, h->forms.prefix_min);
-  nay__store32le(p + 36, h->forms.prefix_max);
-  nay__store32le(p + 40, h->forms.delimiters_min);
-  nay__store32le(p + 44, h->forms.delimiters_max);
-  p[48] = (uint8_t)h->others_min_len;
-  p[49] = (uint8_t)h->others_max_len;
+  nay__store32le(p + 16, (uint32_t)h->nvalues);
+  p[20] = (uint8_t)h->low_bits;
+  p[21] = (uint8_t)h->shift;
+  p[22] = h->exact ? 1 : 0;
+  p[23] = h->others ? 1 : 0;
+  nay__store32le(p + 24, h->forms.prefix_min);
+  nay__store32le(p + 28, h->forms.prefix_max);
+  nay__store32le(p + 32, h->forms.delimiters_min);
+  nay__store32le(p + 36, h->forms.delimiters_max);
+  p[40] = (uint8_t)h->others_min_len;
+  p[41] = (uint8_t)h->others_max_len;
 }
 
 /* ---- writing and reading in order ---- */

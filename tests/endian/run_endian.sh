@@ -27,7 +27,7 @@ build() { # cpu compiler
     -DCMAKE_C_COMPILER="$2" -DCMAKE_BUILD_TYPE=Release -DNAY_TESTS=OFF -DNAY_CLI=OFF -DNAY_WERROR=ON \
     -DXXHASH_INCLUDE="$work/xxhash" && cmake --build "$work/$1" --target nay_static naysst_static kv_store || return
   local program more include=(-I"$source/include" -I"$source/sst/include" -I"$source/tests" -I"$source/src" -I"$source/sst")
-  for program in golden/native/make_native golden/map/make_map endian/{tables,kernels,keys,inline}_again \
+  for program in golden/native/make_native golden/map/make_map golden/range/make_range endian/{tables,kernels,keys,inline}_again \
     $(fuzz_targets | sed 's|^|fuzz/|'); do
     more=()
     [[ $program == fuzz/* ]] && more+=("$source/tests/fuzz/replay.c")
@@ -52,6 +52,8 @@ try() { # cpu qemu-name
   report $? "$1: the golden files, written and read: $(grep -c '^ok ' "$log") checks" "$log"
   "$run" "$work/$1/make_map" check "$source/tests/golden/map" >"$log" 2>&1
   report $? "$1: the golden files of static maps: $(grep -c '^ok ' "$log") checks" "$log"
+  "$run" "$work/$1/make_range" check "$source/tests/golden/range" >"$log" 2>&1
+  report $? "$1: the golden files of range filters: $(grep -c '^ok ' "$log") checks" "$log"
   "$run" "$work/$1/kernels_again" >"$log" 2>&1
   report $? "$1: every table of kernels: $(grep -c '^ok ' "$log") checks" "$log"
   "$run" "$work/$1/tables_again" "$source/tests/golden/leveldb-tables" "$work/copy.ldb" >"$log" 2>&1

@@ -8,63 +8,12 @@
 #include "family/range.h"
 #include "filter.h"
 #include "nay_range.h"
-#include "support/test.h"
-
-/* splitmix64 */
-static uint64_t test_random(uint64_t *state) { return nay_hash_mix(*state += 0x9e3779b97f4a7c15u); }
+#include "support/ranges.h"
 
 static int test_compare(const uint8_t *a, size_t a_len, const uint8_t *b, size_t b_len) {
   size_t n = a_len < b_len ? a_len : b_len;
   int c = n != 0 ? memcmp(a, b, n) : 0;
   return c != 0 ? c : (a_len > b_len) - (a_len < b_len);
-}
-
-/* ---- a model ---- */
-
-static bool model_any(const uint64_t *keys, size_t n, uint64_t lo, uint64_t hi) {
-  size_t a = 0, b = n;
-  while (a < b) {
-    size_t m = a + (b - a) / 2;
-    if (keys[m] < lo)
-      a = m + 1;
-    else
-      b = m;
-  }
-  return a < n && keys[a] <= hi;
-}
-
-static int by_value(const void *a, const void *b) {
-  uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-  return (x > y) - (x < y);
-}
-
-static size_t sort_unique(uint64_t *keys, size_t n) {
-  size_t m = 0;
-  qsort(keys, n, sizeof *keys, by_value);
-  for (size_t i = 0; i < n; i++) {
-    if (m == 0 || keys[m - 1] != keys[i]) keys[m++] = keys[i];
-  }
-  return m;
-}
-
-static nay_filter *build(const nay_params *params, const uint64_t *keys, size_t n) {
-  nay_builder *b;
-  nay_filter *f;
-  nay_diag diag = {.what = NULL};
-  assert_int_equal(nay_builder_new(params, NULL, &diag, &b), NAY_OK);
-  for (size_t i = 0; i < n; i++) {
-    uint8_t key[8];
-    assert_int_equal(nay_builder_add(b, nay_range_key(keys[i], key), 8), NAY_OK);
-  }
-  assert_int_equal(nay_builder_finish(b, &diag, &f), NAY_OK);
-  nay_builder_free(b);
-  return f;
-}
-
-static bool ask(const nay_filter *f, uint64_t lo, uint64_t hi) {
-  bool maybe;
-  assert_int_equal(nay_filter_may_contain_range_u64(f, lo, hi, &maybe), NAY_OK);
-  return maybe;
 }
 
 /* ---- every range of 8 bits, every number of locations ---- */
@@ -107,6 +56,9 @@ static void every_range_of_8_bits(void **state) {
     n = sort_unique(keys, n);
     if (n > r) n = (size_t)r;
     nay_filter *f = build_with(r, r * 7, keys, n);
+    for (uint64_t t = 0; t < r % 5 && nay__kernels_at((size_t)t) != NULL; t++) {
+      f->kernels = nay__kernels_at((size_t)t); /* by turns */
+    }
     for (uint64_t a = 0; a < 256; a++) {
       unsigned m = 0;
       for (uint64_t b = a; b < 256; b++) {
@@ -123,45 +75,6 @@ static void every_range_of_8_bits(void **state) {
     }
     nay_filter_free(f);
   }
-}
-
-/* ---- borders of blocks, ranges that wrap, few keys ---- */
-
-static void borders(void **state) {
-  (void)state;
-  uint64_t rng = 2, maybe = 0;
-  for (unsigned round = 0; round < 400; round++) {
-    uint64_t keys[64], length = (uint64_t)1 << test_random(&rng) % 41;
-    size_t n = 1 + (size_t)(test_random(&rng) % 50);
-    nay_params p = {sizeof p, .kind = NAY_RANGE, .fpr = 0.01, .range_length = length,
-                    .seed = round};
-    unsigned width = 1 + (unsigned)(test_random(&rng) % 64);
-    for (size_t i = 0; i < n; i++) keys[i] = test_random(&rng) >> (64 - width);
-    nay_filter *f = build(&p, keys, n);
-    n = sort_unique(keys, n);
-    nay_stats s = {.size = sizeof s};
-    assert_int_equal(nay_filter_stats(f, &s), NAY_OK);
-    for (unsigned i = 0; i < 500; i++) {
-      uint64_t key = keys[test_random(&rng) % n], border = key & ~(s.range_block - 1);
-      uint64_t span = test_random(&rng) >> (test_random(&rng) % 64), a, b;
-      switch (i % 4) {
-        case 0: a = key - (key < span ? key : span), b = key; break;
-        case 1: a = key, b = key > UINT64_MAX - span ? UINT64_MAX : key + span; break;
-        case 2: a = border - (border < span ? border : span), b = key; break;
-        default: a = test_random(&rng), b = a > UINT64_MAX - span ? UINT64_MAX : a + span;
-      }
-      bool there = model_any(keys, n, a, b), got = ask(f, a, b);
-      if (there) assert_true(got);
-      if (s.range_exact != 0) assert_int_equal(got, there);
-      maybe += got && !there;
-    }
-    for (size_t i = 0; i < n; i++) {
-      uint8_t key[8];
-      assert_true(nay_filter_may_contain(f, nay_range_key(keys[i], key), 8));
-    }
-    nay_filter_free(f);
-  }
-  assert_true(maybe < 400 * 500);
 }
 
 /* ---- the FPR of the plan ---- */
@@ -477,6 +390,112 @@ static void kernels(void **state) {
   free(keys);
 }
 
+/* ---- duplicates: the same set, the same bytes ---- */
+
+static void same_filter(nay_filter *f, nay_filter *g) {
+  assert_int_equal(f->nkeys, g->nkeys);
+  assert_int_equal(f->shape.nunits, g->shape.nunits);
+  assert_int_equal(f->nbytes, g->nbytes);
+  assert_memory_equal(f->bits.bytes, g->bits.bytes, f->nbytes);
+  nay_filter_free(g);
+}
+
+static void duplicates(void **state) {
+  (void)state;
+  uint64_t rng = 41, *keys = malloc(400000 * sizeof *keys);
+  const size_t extra[] = {1, 7, 300, 20000, 200000};
+  for (unsigned round = 0; round < 30; round++) {
+    nay_params p = {sizeof p, .kind = NAY_RANGE, .fpr = round % 3 == 0 ? 0.3 : 0.01, .seed = round};
+    p.range_length = round % 3 == 2 ? 5000 : 1; /* few locations: many are equal by chance */
+    size_t n = 1 + (size_t)(test_random(&rng) % (round % 2 ? 200000 : 3000)),
+           more = extra[round % 5];
+    for (size_t i = 0; i < n; i++) keys[i] = test_random(&rng) >> (round % 7 == 6 ? 44 : 0);
+    n = sort_unique(keys, n);
+    nay_filter *f = build(&p, keys, n);
+    for (size_t i = 0; i < more; i++) keys[n + i] = keys[test_random(&rng) % n];
+    same_filter(f, build(&p, keys, n + more));
+    p.threads = 3;
+    same_filter(f, build(&p, keys, n + more));
+    p.flags = NAY_LOW_MEMORY;
+    same_filter(f, build(&p, keys, n + more));
+    nay_filter_free(f);
+  }
+  free(keys);
+}
+
+static nay_filter *build_texts(const nay_params *p, const char *const *keys, size_t n,
+                               unsigned times) {
+  nay_builder *b;
+  nay_filter *f;
+  assert_int_equal(nay_builder_new(p, NULL, NULL, &b), NAY_OK);
+  for (unsigned t = 0; t < times; t++) {
+    for (size_t i = 0; i < n; i++) {
+      assert_int_equal(nay_builder_add(b, keys[i], strlen(keys[i])), NAY_OK);
+    }
+  }
+  assert_int_equal(nay_builder_finish(b, NULL, &f), NAY_OK);
+  nay_builder_free(b);
+  return f;
+}
+
+static void duplicates_of_others(void **state) {
+  (void)state;
+  const char *const keys[] = {"abc", "a:5", "a:6", "zz", "12345678901234567890123"};
+  nay_params p = {sizeof p, .kind = NAY_RANGE, .fpr = 0.01, .range_length = 9,
+                  .range_keys = NAY_RANGE_DECIMAL};
+  nay_filter *f = build_texts(&p, keys, 5, 1);
+  nay_stats s = {.size = sizeof s};
+  same_filter(f, build_texts(&p, keys, 5, 100));
+  assert_int_equal(nay_filter_stats(f, &s), NAY_OK);
+  assert_int_equal(s.range_exact, 0);
+  assert_false(s.overloaded);
+  nay_filter *numbers = build_texts(&p, keys + 1, 2, 1), *others = build_texts(&p, keys, 1, 1);
+  assert_int_equal(nay_filter_stats(others, &s), NAY_OK);
+  assert_false(s.overloaded);
+  assert_true(nay_filter_may_contain(others, "abc", 3));
+  assert_false(nay_filter_may_contain(others, "abd", 3));
+  nay_filter_free(numbers);
+  nay_filter_free(others);
+  nay_filter_free(f);
+}
+
+/* ---- budgets: kept, or refused ---- */
+
+static void budgets(void **state) {
+  (void)state;
+  uint64_t rng = 43, kept = 0, refused = 0;
+  uint64_t keys[2000];
+  for (size_t i = 0; i < 2000; i++) keys[i] = test_random(&rng);
+  for (unsigned round = 0; round < 20000; round++) {
+    nay_params p = {sizeof p, .kind = NAY_RANGE};
+    p.nkeys = 1 + test_random(&rng) % (round % 2 ? 2000 : 200000);
+    p.range_length = 1 + (test_random(&rng) >> (test_random(&rng) % 64));
+    if (round % 3 == 0) {
+      p.bits_per_key = 1 + (double)(test_random(&rng) % 4000) / 100;
+    } else {
+      p.nbytes = 100 + p.nkeys * (test_random(&rng) % 500) / 64;
+    }
+    nay_plan plan = {.size = sizeof plan};
+    nay_diag diag = {.what = NULL};
+    nay_status status = nay_params_plan(&p, &diag, &plan);
+    refused += status != NAY_OK;
+    if (status != NAY_OK) assert_int_equal(status, NAY_EINVAL);
+    if (status != NAY_OK) assert_non_null(diag.what);
+    if (status != NAY_OK) continue;
+    kept++;
+    assert_true(plan.fpr < 1);
+    uint64_t most =
+        p.nbytes != 0 ? p.nbytes : (uint64_t)((double)p.nkeys * p.bits_per_key / 8) + 160;
+    assert_true(plan.nbytes <= most);
+    if (p.nkeys > 2000 || round % 8 != 1) continue;
+    nay_filter *f = build(&p, keys, (size_t)p.nkeys);
+    assert_true(f->nbytes <= most);
+    nay_filter_free(f);
+  }
+  assert_true(kept > 1000);
+  assert_true(refused > 1000);
+}
+
 static void refusals(void **state) {
   (void)state;
   const nay_params bad[] = {
@@ -499,9 +518,19 @@ static void refusals(void **state) {
 
 int main(void) {
   const test_case tests[] = {
-      TEST(every_range_of_8_bits), TEST(borders),    TEST(rates),    TEST(decimal_keys),
-      TEST(bytes_in_order),        TEST(same_bytes), TEST(merges),   TEST(shrinks),
-      TEST(every_count),           TEST(kernels),    TEST(refusals),
+      TEST(every_range_of_8_bits),
+      TEST(rates),
+      TEST(decimal_keys),
+      TEST(bytes_in_order),
+      TEST(same_bytes),
+      TEST(merges),
+      TEST(shrinks),
+      TEST(every_count),
+      TEST(kernels),
+      TEST(refusals),
+      TEST(duplicates),
+      TEST(duplicates_of_others),
+      TEST(budgets),
   };
   return run_all(tests);
 }
