@@ -25,6 +25,15 @@ nay_status nay_filter_may_contain_range(const nay_filter *f, const void *lo, siz
   return nay__range_ask(f, lo, lo_len, hi, hi_len, maybe);
 }
 
+nay_status nay_filter_may_contain_scan(const nay_filter *f, const void *lo, size_t lo_len,
+                                       const void *end, size_t end_len, bool *maybe) {
+  if (maybe == NULL || (lo == NULL && lo_len != 0) || (end == NULL && end_len != 0)) {
+    return NAY_EINVAL;
+  }
+  NAY_TRY(franges_ready(f));
+  return nay__range_ask_scan(f, lo, lo_len, end, end_len, maybe);
+}
+
 nay_status nay_filter_may_contain_range_u64(const nay_filter *f, uint64_t lo, uint64_t hi,
                                             bool *maybe) {
   if (maybe == NULL || lo > hi) return NAY_EINVAL;

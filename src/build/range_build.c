@@ -196,7 +196,7 @@ nay_status nay__range_builder_add(nay_range_builder *b, const void *bytes, size_
     const uint64_t record[2] = {prefix + tag, parts.number};
     NAY_TRY(rbuild_list_add(&b->allocator, &b->prefixed, record));
   }
-  nay__range_forms_add(&b->forms, b->form, key, parts.prefix_len);
+  nay__range_forms_add(&b->forms, b->form, key, &parts);
   return NAY_OK;
 }
 

@@ -251,8 +251,8 @@ static nay_status range_check_counts(const range_view *v, nay_diag *diag) {
 static nay_status range_check_head(const nay_shape *shape, const range_view *v, nay_diag *diag) {
   const nay_range_head *h = &v->head;
   uint32_t exact = nay__load32le(v->payload + 40);
-  if (exact > 1 || !nay__all_zero(v->payload + 68, NAY_RANGE_HEAD - 68)) {
-    return range_bad(diag, "a reserved field is not zero", 68);
+  if (exact > 1 || !nay__all_zero(v->payload + 76, NAY_RANGE_HEAD - 76)) {
+    return range_bad(diag, "a reserved field is not zero", 76);
   }
   if (h->exact) {
     bool fits = h->last < shape->nunits && h->last <= UINT64_MAX - h->base && h->shift == 0;
@@ -263,6 +263,11 @@ static nay_status range_check_head(const nay_shape *shape, const range_view *v, 
   }
   bool none = h->forms.prefix_min > h->forms.prefix_max;
   if (none != (h->nvalues == 0)) return range_bad(diag, "prefixes without keys", 44);
+  bool decimal = nay__range_form_of(shape).keys == NAY_RANGE_DECIMAL;
+  bool digits = none ? h->forms.digits_min == UINT32_MAX && h->forms.digits_max == 0
+                     : h->forms.digits_min <= h->forms.digits_max &&
+                           (decimal ? h->forms.digits_min != 0 : h->forms.digits_max == 0);
+  if (!digits) return range_bad(diag, "numbers of digits that no keys have", 68);
   if (h->nothers == 0 && h->others_min_len + h->others_max_len != 0) {
     return range_bad(diag, "bounds of other keys, and no such key", 24);
   }
@@ -385,6 +390,36 @@ nay_status nay__range_ask(const nay_filter *f, const void *lo, size_t lo_len, co
     uint64_t prefix = nay__range_prefix(&f->hasher, a, pa.prefix_len);
     *maybe = range_numbers(&v, &map, pa.prefix_len != 0, prefix, pa.number, pb.number);
   }
+  return NAY_OK;
+}
+
+nay_status nay__range_ask_scan(const nay_filter *f, const void *lo, size_t lo_len, const void *end,
+                               size_t end_len, bool *maybe) {
+  const uint8_t *a = lo, *b = end;
+  nay_range_form form = nay__range_form_of(&f->shape);
+  nay_range_key_parts pa, pb;
+  range_view v;
+  int order = range_compare(a, lo_len, b, end_len);
+  if (order > 0) return NAY_EINVAL;
+  range_open(f->bits.bytes, &v);
+  if (order == 0 || (v.head.nvalues == 0 && v.head.nothers == 0)) {
+    *maybe = false;
+    return NAY_OK;
+  }
+  *maybe = true;
+  if (range_others(&v, a, lo_len, b, end_len)) return NAY_OK;
+  if (v.head.nvalues == 0) {
+    *maybe = false;
+    return NAY_OK;
+  }
+  bool split = nay__range_split(form, a, lo_len, &pa) && nay__range_split(form, b, end_len, &pb);
+  if (!split || range_compare(a, pa.prefix_len, b, pb.prefix_len) != 0 ||
+      !nay__range_in_byte_order(&v.head.forms, form, a, &pa, &pb) || pa.number >= pb.number) {
+    return NAY_OK;
+  }
+  nay_range_map map = nay__range_map_of(&f->hasher, f->shape.nunits);
+  uint64_t prefix = nay__range_prefix(&f->hasher, a, pa.prefix_len);
+  *maybe = range_numbers(&v, &map, pa.prefix_len != 0, prefix, pa.number, pb.number - 1);
   return NAY_OK;
 }
 

@@ -163,6 +163,10 @@ nay_status nay__range_shrink(nay_filter *f, uint64_t nbytes);
 nay_status nay__range_ask(const nay_filter *f, const void *lo, size_t lo_len, const void *hi,
                           size_t hi_len, bool *maybe);
 
+/* nay__range_ask_scan: [lo, end) in the order of bytes; nay_filter_may_contain_scan says which. */
+nay_status nay__range_ask_scan(const nay_filter *f, const void *lo, size_t lo_len, const void *end,
+                               size_t end_len, bool *maybe);
+
 /* nay__range_ask_numbers: n <= NAY_RANGE_GROUP ranges of numbers without a prefix, lo <= hi, of
  * keys that are NAY_RANGE_BE8 without a delimiter. Bit i is the answer of range i. */
 uint64_t nay__range_ask_numbers(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,

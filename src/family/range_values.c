@@ -55,7 +55,7 @@ void nay__range_head_load(const uint8_t *p, nay_range_head *h) {
   h->shift = nay__load32le(p + 36);
   h->exact = nay__load32le(p + 40) == 1;
   h->forms = (nay_range_forms){nay__load32le(p + 44), nay__load32le(p + 48), nay__load32le(p + 52),
-                               nay__load32le(p + 56)};
+                               nay__load32le(p + 56), nay__load32le(p + 68), nay__load32le(p + 72)};
   h->others_min_len = nay__load32le(p + 60);
   h->others_max_len = nay__load32le(p + 64);
 }
@@ -74,6 +74,8 @@ void nay__range_head_store(const nay_range_head *h, uint8_t *p) {
   nay__store32le(p + 56, h->forms.delimiters_max);
   nay__store32le(p + 60, h->others_min_len);
   nay__store32le(p + 64, h->others_max_len);
+  nay__store32le(p + 68, h->forms.digits_min);
+  nay__store32le(p + 72, h->forms.digits_max);
 }
 
 /* ---- writing and reading in order ---- */
