@@ -1,6 +1,7 @@
 /* cmd_build.c - nay build: keys in, a filter out. */
 #include "described.h"
 #include "filterfile.h"
+#include "key_files.h"
 #include "maker.h"
 #include "numbers.h"
 #include "outfile.h"
@@ -49,6 +50,7 @@ static int build_run(options *common) {
   uint64_t nkeys;
   size_t npaths;
   const char *const *paths = keys_operands(&o->common, &o->keys, 0, &npaths);
+  paths = key_files_list(&o->keys, paths, &npaths);
   nay_filter *f = make_filter(&o->common, &o->keys, o->filter.format, &p, paths, npaths, &nkeys);
   describe_filter(&o->keys, f);
   if (o->meta != NULL) {
@@ -79,7 +81,7 @@ static const option_use build_uses[] = {
     TAKES(build_options, size,
           SIZE_FAMILY | SIZE_KEYS | SIZE_SHAPE | SIZE_MAX_KEYS | SIZE_SEED | SIZE_RANGE),
     TAKES(build_options, filter, FILTER_FORMAT | FILTER_SECRET),
-    TAKES(build_options, keys, KEYS_ARGS | KEYS_STYLE),
+    TAKES(build_options, keys, KEYS_ARGS | KEYS_DIRS | KEYS_STYLE),
     TAKES(build_options, output, OUTPUT_FILE),
     REPORTS(REPORT_JSON | REPORT_STRICT | REPORT_PROGRESS),
     {0},

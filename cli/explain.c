@@ -151,7 +151,7 @@ const char *explained_why(const explained_filter *f, char text[EXPLAIN_WHY]) {
     return f->damaged ? "the filter is damaged" : "the filter is of a policy without explanations";
   }
   if (f->why.reason != NAY_REASON_MATCH && f->why.reason != NAY_REASON_NO_MATCH) {
-    return nay_explain_reason_text(f->why.reason);
+    return f->why.reason_text;
   }
   const nay_explain_step *s = why_group(f);
   switch (s->kind) {
@@ -160,7 +160,7 @@ const char *explained_why(const explained_filter *f, char text[EXPLAIN_WHY]) {
     case NAY_STEP_SLOT: why_xor(f, s, text); break;
     case NAY_STEP_COLUMN: why_columns(f, s, text); break;
     case NAY_STEP_XOR:
-    case NAY_STEP_CONSTANT: return nay_explain_reason_text(f->why.reason);
+    case NAY_STEP_CONSTANT: return f->why.reason_text;
   }
   return text;
 }

@@ -60,7 +60,8 @@ static file_bytes filter_read(int fd, const char *path, size_t most) {
 
 static void filter_unrecognised(filter_file *file, const char *path, const file_bytes *b) {
   table_file table = tablefile_try(path, NULL);
-  const nay_format *guess = nay_format_guess(b->at, b->len, file->nbytes);
+  bool likely;
+  const nay_format *guess = nay_format_recognise(b->at, b->len, file->nbytes, &likely);
   file->status = NAY_EFORMAT;
   if (table.is_table) {
     snprintf(file->why, sizeof file->why,
@@ -124,7 +125,7 @@ static bool filter_is_table(const char *path, const file_bytes *b, bool whole) {
 /* Whether --format contradicts a magic number, which is then right: says what the file is. */
 static bool filter_named_wrong(filter_file *file, const char *path, const file_bytes *b,
                                bool whole) {
-  const nay_format *named = file->format, *is = nay_format_recognise(b->at, b->len);
+  const nay_format *named = file->format, *is = nay_format_recognise(b->at, b->len, b->len, NULL);
   if (named == NULL || is == named) return false;
   if (is != NULL) {
     snprintf(file->why, sizeof file->why,
@@ -184,11 +185,11 @@ filter_file filterfile_try(const char *path, const filter_options *filter) {
   }
   file.nbytes = regular ? (uint64_t)st.st_size : b.len;
   bool refused = filter_named_wrong(&file, path, &b, !regular);
-  if (file.format == NULL) file.format = nay_format_recognise(b.at, b.len);
+  if (file.format == NULL) file.format = nay_format_recognise(b.at, b.len, file.nbytes, NULL);
   if (!refused) file.format = filter_by_name(path, file.format);
   if (file.format == NULL && !refused && filter->guesses) {
-    file.format = nay_format_guess(b.at, b.len, file.nbytes);
-    file.likely = file.format != NULL;
+    file.format = nay_format_recognise(b.at, b.len, file.nbytes, &file.likely);
+    file.likely = file.likely && file.format != NULL;
   }
   if (file.format == NULL && !refused) filter_unrecognised(&file, path, &b);
   if (file.status != NAY_OK) {

@@ -37,6 +37,7 @@ void source_fail(source_failure *fail, int status, const char *format, ...) {
   vsnprintf(fail->text, sizeof fail->text, format, args);
   va_end(args);
   fail->status = status;
+  fail->binary = false;
 }
 
 uint64_t source_position(const source *s) { return s->position; }
@@ -92,6 +93,7 @@ static bool source_is_binary(const source *s, const source_use *use, const binar
                              source_failure *fail) {
   source_fail(fail, EXIT_TROUBLE, "%s is %s, not %s in lines: %s%s", s->name, is->name, use->wanted,
               is->command, use->has_no_decompress ? AS_KEYS : "");
+  fail->binary = true;
   return false;
 }
 
@@ -99,11 +101,13 @@ static bool source_is_binary(const source *s, const source_use *use, const binar
 static bool source_is_foreign(const source *s, const source_use *use, source_failure *fail) {
   struct stat st;
   if (fstat(s->fd, &st) != 0 || !S_ISREG(st.st_mode)) return false;
-  const nay_format *is = nay_format_guess(s->in, s->len, (uint64_t)st.st_size);
+  bool likely;
+  const nay_format *is = nay_format_recognise(s->in, s->len, (uint64_t)st.st_size, &likely);
   if (is == NULL) return false;
   source_fail(fail, EXIT_TROUBLE, "%s is probably a filter (%s), not %s%s", s->name,
               nay_format_name(is), use->wanted,
               use->has_no_decompress ? "; --no-decompress reads its bytes as keys" : "");
+  fail->binary = true;
   return true;
 }
 
@@ -119,12 +123,14 @@ static bool source_recognise(source *s, const source_use *use, source_failure *f
     if (n == 0 || s->codec != NULL || binary != NULL) break;
   }
   if (s->codec == NULL && binary != NULL) return source_is_binary(s, use, binary, fail);
-  const nay_format *is = s->codec == NULL ? nay_format_recognise(s->in, s->len) : NULL;
+  const nay_format *is =
+      s->codec == NULL ? nay_format_recognise(s->in, s->len, s->len, NULL) : NULL;
   if (is == NULL || strcmp(nay_format_name(is), "nay") != 0) {
     return s->codec != NULL || !use->text || !source_is_foreign(s, use, fail);
   }
   source_fail(fail, EXIT_TROUBLE, "%s is a filter, not %s%s", s->name, use->wanted,
               use->has_no_decompress ? "; --no-decompress reads its bytes as keys" : "");
+  fail->binary = true;
   return false;
 }
 

@@ -169,7 +169,12 @@ NAY_API nay_status nay_filter_build(const nay_params *params, const uint64_t *ha
 NAY_API nay_status nay_builder_add_hash(nay_builder *builder, nay_hash hash);
 
 /* nay_hash_mix: a bijection of 64 bits that makes sequential integers look random (SplitMix64). */
-NAY_API uint64_t nay_hash_mix(uint64_t x);
+static inline uint64_t nay_hash_mix(uint64_t x) {
+  x += 0x9e3779b97f4a7c15u;
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+  return x ^ x >> 31;
+}
 
 /* Values of nay_hash_kind from 64 on are the hashes of other systems' layouts, which native
  * families do not take; nay_hash_name names them, and doc/hashing.md says what they are. */

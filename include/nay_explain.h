@@ -103,14 +103,12 @@ typedef enum nay_explain_reason {
   NAY_REASON_DAMAGED = 6 /* maybe: a lazily mapped file, and bytes that the probe needs are bad */
 } nay_explain_reason;
 
-/* nay_explain_reason_text: one line for people; "unknown reason" for other numbers. */
-NAY_API const char *nay_explain_reason_text(nay_explain_reason reason);
-
 /* nay_explanation: the answer, and what led to it. Set `size` to sizeof before the call. */
 typedef struct nay_explanation {
   size_t size;
   bool maybe; /* what nay_filter_may_contain answers */
   nay_explain_reason reason;
+  const char *reason_text; /* the reason in one line, for people */
   nay_hash_kind hash_kind;
   nay_hash hash;           /* of the key; 0 when there is none: locked, or no hash */
   uint64_t seed;           /* of the hash function; 0 when it has none, or a secret key instead */

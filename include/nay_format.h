@@ -44,18 +44,17 @@ NAY_API const char *nay_format_about(const nay_format *format);
 #define NAY_FORMAT_NOTE 0x04u     /* files have a place for nay_filter_meta */
 NAY_API uint32_t nay_format_traits(const nay_format *format);
 
-/* nay_format_recognise: the format whose magic number the bytes start with; NULL when none. */
-NAY_API const nay_format *nay_format_recognise(const void *bytes, size_t len);
-
 /*
- * nay_format_guess: the layout that a file of len bytes probably has, by its first nhead: all of
- * it, or at least 64 bytes. It is certain where nay_format_recognise says so, too; otherwise the
- * numbers in the header agree with each other and with the length, in one system's layouts alone.
- * Where one header has several hashes (Spark's, and those of its SQL) it is the first of them: show
- * a user what is likely, but take answers from a filter whose layout somebody named. NULL: nothing
- * is.
+ * nay_format_recognise: the layout of a file of len bytes, by its first nhead: all of it, or at
+ * least 64 bytes. NULL when no layout is recognised. With `likely` NULL only magic numbers count.
+ * Otherwise *likely is false where a magic number tells the layout, and true where no magic number
+ * does, but the numbers in the header agree with each other and with len in the layouts of one
+ * system alone. Where one header has several hashes (Spark's, and those of its SQL), the result is
+ * the first of them. Show a user what is likely, but take answers only from a filter whose layout
+ * somebody named.
  */
-NAY_API const nay_format *nay_format_guess(const void *head, size_t nhead, uint64_t len);
+NAY_API const nay_format *nay_format_recognise(const void *head, size_t nhead, uint64_t len,
+                                               bool *likely);
 
 /*
  * nay_format_plan: what nay_format_new would make. Sizes are in that system's terms: nkeys and a

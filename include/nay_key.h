@@ -89,20 +89,12 @@ NAY_API nay_status nay_key_parse(nay_key_type type, const char *text, size_t len
 
 /* nay_key_transformation: what is done to a text before its type reads it. */
 typedef enum nay_key_transformation {
-  NAY_KEY_TRIM = 1,       /* "trim": nay_key_trim */
-  NAY_KEY_ASCII_LOWER = 2 /* "ascii-lower": nay_key_ascii_lower */
+  /* "trim": drops white space at both ends: space, \t, \n, \v, \f, \r. Bytes above 0x7f are no
+   * white space, so that U+00A0 and the like stay. */
+  NAY_KEY_TRIM = 1,
+  /* "ascii-lower": A to Z become a to z. All other bytes stay, so that `É` is not `é`. */
+  NAY_KEY_ASCII_LOWER = 2
 } nay_key_transformation;
-
-/*
- * nay_key_trim: text[0, len) without white space at both ends, which is space, \t, \n, \v, \f and
- * \r. Returns its length; *start is its first byte. Bytes above 0x7f are no white space, so that
- * U+00A0 and the like stay.
- */
-NAY_API size_t nay_key_trim(const char *text, size_t len, size_t *start);
-
-/* nay_key_ascii_lower: text[0, len) with a to z for A to Z into dst[0, len), which may be text. All
- * other bytes stay, so that `É` is not `é`. */
-NAY_API void nay_key_ascii_lower(const char *text, size_t len, char *dst);
 
 /* ---- descriptions ---------------------------------------------------------------------------- */
 

@@ -8,7 +8,21 @@
 
 #define EXPLAIN_ABI NAY_ABI(nay_explanation, payload_nbytes)
 
-static nay_status explain_deliver(const nay_explanation *what, nay_explanation *to) {
+static const char *explain_reason_text(nay_explain_reason reason) {
+  switch (reason) {
+    case NAY_REASON_NO_MATCH: return "the bits that this key would have are not all there";
+    case NAY_REASON_MATCH: return "all that the filter stores of this key is there";
+    case NAY_REASON_NO_KEYS: return "the filter, or the key's part of it, holds no keys";
+    case NAY_REASON_NO_ANSWER: return "the filter, or the key's part of it, cannot exclude any key";
+    case NAY_REASON_LOCKED: return "the secret key is missing: the key cannot be hashed";
+    case NAY_REASON_NO_HASH: return "the filter does not hash keys: its caller does";
+    case NAY_REASON_DAMAGED: return "bytes that the probe needs are damaged";
+  }
+  return "";
+}
+
+static nay_status explain_deliver(nay_explanation *what, nay_explanation *to) {
+  what->reason_text = explain_reason_text(what->reason);
   nay__abi_write(EXPLAIN_ABI, what, to);
   return NAY_OK;
 }

@@ -25,8 +25,6 @@ COMING = {
     "nay_filter_may_contain_range_many": "the bindings and SQL, whose predicates ask for ranges",
     "nay_filter_may_contain_range_u64_many": "the bindings and SQL, whose predicates ask for ranges",
     "nay_sst_parquet_open_file": "filters of Parquet files in object stores, by ranges of bytes",
-    "nay_key_trim": "the documents of key descriptions, whose transformations it is",
-    "nay_key_ascii_lower": "the documents of key descriptions, whose transformations it is",
     "nay_filter_inline": "SQL and the C++ header, whose loops probe without a call",
 }
 # the first folder that a file is in, and what the page calls it

@@ -347,6 +347,7 @@ static nay_status rbuild_write(rbuild_job *j, nay_filter *f) {
     memcpy(others, b->others_min.at, b->others_min.len);
     memcpy(others + b->others_min.len, b->others_max.at, b->others_max.len);
   }
+  nay__range_bind(f);
   return NAY_OK;
 }
 

@@ -20,19 +20,6 @@ static const char *explain_kind_name(nay_step_kind kind) {
   return NULL;
 }
 
-const char *nay_explain_reason_text(nay_explain_reason reason) {
-  switch (reason) {
-    case NAY_REASON_NO_MATCH: return "the bits that this key would have are not all there";
-    case NAY_REASON_MATCH: return "all that the filter stores of this key is there";
-    case NAY_REASON_NO_KEYS: return "the filter, or the key's part of it, holds no keys";
-    case NAY_REASON_NO_ANSWER: return "the filter, or the key's part of it, cannot exclude any key";
-    case NAY_REASON_LOCKED: return "the secret key is missing: the key cannot be hashed";
-    case NAY_REASON_NO_HASH: return "the filter does not hash keys: its caller does";
-    case NAY_REASON_DAMAGED: return "bytes that the probe needs are damaged";
-  }
-  return "unknown reason";
-}
-
 void nay__explain_group(nay_explain_run *run, uint32_t level, uint32_t nsteps) {
   assert(nsteps != 0 && (run->index == run->nsteps || run->status != NAY_OK));
   run->level = level;

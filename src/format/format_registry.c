@@ -30,7 +30,8 @@ const char *nay_format_about(const nay_format *format) { return format->about; }
 
 uint32_t nay_format_traits(const nay_format *format) { return format != NULL ? format->traits : 0; }
 
-const nay_format *nay_format_recognise(const void *bytes, size_t len) {
+/* The format whose magic number the bytes start with. */
+static const nay_format *format_by_magic(const void *bytes, size_t len) {
   if (bytes == NULL) return NULL;
   const nay_format *format;
   for (size_t i = 0; (format = nay_format_at(i)) != NULL; i++) {
@@ -39,10 +40,10 @@ const nay_format *nay_format_recognise(const void *bytes, size_t len) {
   return NULL;
 }
 
-const nay_format *nay_format_guess(const void *head, size_t nhead, uint64_t len) {
-  const nay_format *found = nay_format_recognise(head, nhead), *format;
+/* The format of the one system whose headers these bytes and this length fit. */
+static const nay_format *format_by_header(const void *head, size_t nhead, uint64_t len) {
+  const nay_format *found = NULL, *format;
   for (size_t i = 0; head != NULL && (format = nay_format_at(i)) != NULL; i++) {
-    if (found != NULL && (found->matches != NULL || format->fits == NULL)) continue;
     if (format->fits == NULL || !format->fits(head, nhead, len)) continue;
     if (found != NULL && found->fits != format->fits) return NULL; /* of two systems */
     if (found == NULL) {
@@ -50,6 +51,13 @@ const nay_format *nay_format_guess(const void *head, size_t nhead, uint64_t len)
     }
   }
   return found;
+}
+
+const nay_format *nay_format_recognise(const void *head, size_t nhead, uint64_t len, bool *likely) {
+  const nay_format *found = format_by_magic(head, nhead);
+  if (likely == NULL) return found;
+  *likely = found == NULL;
+  return found != NULL ? found : format_by_header(head, nhead, len);
 }
 
 const nay_format *nay_filter_format(const nay_filter *f) {
@@ -344,7 +352,7 @@ static bool format_sum_holds(const nay_format *is, const void *bytes, size_t len
  */
 static nay_status format_named(const nay_format *format, const void *bytes, size_t len,
                                nay_diag *diag) {
-  const nay_format *is = nay_format_recognise(bytes, len);
+  const nay_format *is = format_by_magic(bytes, len);
   bool sums = (format->traits & NAY_FORMAT_CHECKSUM) == 0;
   for (size_t i = 0; is == NULL && sums && nay_format_at(i) != NULL; i++) {
     if (format_sum_holds(nay_format_at(i), bytes, len)) is = nay_format_at(i);

@@ -10,13 +10,6 @@ const char *nay__hash_native_name(nay_hash_kind kind) {
   return NULL;
 }
 
-uint64_t nay_hash_mix(uint64_t x) {
-  x += 0x9e3779b97f4a7c15u;
-  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-  return x ^ x >> 31;
-}
-
 /*
  * Files store the check value in the clear: it detects a wrong key and does not help to find the
  * right one. SipHash-2-4 of a fixed text: the filter itself uses SipHash-1-3.

@@ -6,16 +6,13 @@
 #include "key/key_text.h"
 #include "nay_key.h"
 
-size_t nay_key_trim(const char *text, size_t len, size_t *start) {
+/* key_trim: the length without white space at both ends; *start is its first byte. */
+static size_t key_trim(const char *text, size_t len, size_t *start) {
   size_t from = 0;
   while (from < len && nay__key_is_space((uint8_t)text[from])) from++;
   while (len > from && nay__key_is_space((uint8_t)text[len - 1])) len--;
   *start = from;
   return len - from;
-}
-
-void nay_key_ascii_lower(const char *text, size_t len, char *dst) {
-  for (size_t i = 0; i < len; i++) dst[i] = (char)nay__key_lower((uint8_t)text[i]);
 }
 
 /* A key of type text, of a text that is trimmed already. */
@@ -25,7 +22,7 @@ static nay_status transform_text(uint64_t transformations, const char *text, siz
   if (dst != NULL) {
     if (len > cap) return nay__fail(diag, NAY_EBUFFER, "the key is longer than the buffer", 0);
     if ((transformations & NAY_KEY_ASCII_LOWER) != 0) {
-      nay_key_ascii_lower(text, len, (char *)dst);
+      for (size_t i = 0; i < len; i++) dst[i] = (uint8_t)nay__key_lower((uint8_t)text[i]);
     } else if (len != 0) {
       memcpy(dst, text, len);
     }
@@ -46,7 +43,7 @@ nay_status nay_key_convert(const nay_key_description *description, const char *t
   if (bits == 0) return nay_key_parse(type, text, len, diag, dst, cap, written);
   if (text == NULL && len != 0) return nay__fail(diag, NAY_EINVAL, "the text is NULL", 0);
   size_t start = 0;
-  if ((bits & NAY_KEY_TRIM) != 0) len = nay_key_trim(text, len, &start);
+  if ((bits & NAY_KEY_TRIM) != 0) len = key_trim(text, len, &start);
   if (len != 0) text += start;
   if (type == NAY_KEY_TEXT) return transform_text(bits, text, len, diag, dst, cap, written);
   bool notation = type == NAY_KEY_HEX || type == NAY_KEY_B64;

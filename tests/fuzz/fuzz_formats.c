@@ -33,7 +33,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (p == NULL) return 0;
   memcpy(p, data + start, len);
   exercise_bytes(format, p, len, len, true);
-  (void)nay_format_recognise(p, len);
+  bool likely;
+  (void)nay_format_recognise(p, len, len, &likely);
   if (strncmp(nay_format_name(format), "redis-dump", 10) == 0) {
     seal_dump(p, len);
     exercise_bytes(format, p, len, len, true);

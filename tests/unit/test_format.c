@@ -103,18 +103,18 @@ static void only_native_files_are_recognised(void **state) {
   golden_bytes bytes = golden_encode(f);
   for (size_t len = 0; len <= bytes.len; len++) {
     const nay_format *want = len < 8 ? NULL : nay_format_find("nay");
-    assert_ptr_equal(nay_format_recognise(bytes.at, len), want);
+    assert_ptr_equal(nay_format_recognise(bytes.at, len, len, NULL), want);
   }
   bytes.at[3] ^= 1;
-  assert_null(nay_format_recognise(bytes.at, bytes.len));
-  assert_null(nay_format_recognise(NULL, 0));
-  assert_null(nay_format_recognise(NULL, 100));
+  assert_null(nay_format_recognise(bytes.at, bytes.len, bytes.len, NULL));
+  assert_null(nay_format_recognise(NULL, 0, 0, NULL));
+  assert_null(nay_format_recognise(NULL, 100, 100, NULL));
   free(bytes.at);
   nay_filter_free(f);
   for (size_t i = 0; i < N_LAYOUTS; i++) {
     f = golden_by_new(nay_format_find(layouts[i]), golden_str, 100, 10);
     bytes = golden_encode(f);
-    assert_null(nay_format_recognise(bytes.at, bytes.len));
+    assert_null(nay_format_recognise(bytes.at, bytes.len, bytes.len, NULL));
     free(bytes.at);
     nay_filter_free(f);
   }

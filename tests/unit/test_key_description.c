@@ -158,23 +158,30 @@ static void golden_descriptions_hold(void **state) {
 /* Every byte at either end, alone and in a text. */
 static void trim_and_lower_know_ascii_alone(void **state) {
   (void)state;
+  nay_key_description trim = {.size = sizeof trim}, lower = {.size = sizeof lower};
+  assert_ok(nay_key_description_parse("text,trim", NULL, &trim));
+  assert_ok(nay_key_description_parse("text,ascii-lower", NULL, &lower));
   for (int byte = 0; byte < 256; byte++) {
     const char text[5] = {(char)byte, (char)byte, 'x', (char)byte, '\0'};
     bool space = byte == ' ' || (byte >= '\t' && byte <= '\r');
     bool upper = byte >= 'A' && byte <= 'Z';
-    char lower[4];
-    size_t start = 99;
-    assert_int_equal(nay_key_trim(text, 4, &start), space ? 1 : 4);
-    assert_int_equal(start, space ? 2 : 0);
-    assert_int_equal(nay_key_trim(text, 2, &start), space ? 0 : 2);
-    nay_key_ascii_lower(text, 4, lower);
-    assert_int_equal((uint8_t)lower[0], upper ? byte + 32 : byte);
-    assert_int_equal(lower[2], 'x');
+    uint8_t key[12];
+    size_t len = 99;
+    assert_ok(nay_key_convert(&trim, text, 4, NULL, key, sizeof key, &len));
+    assert_int_equal(len, space ? 1 : 4);
+    assert_memory_equal(key, space ? "x" : text, len);
+    assert_ok(nay_key_convert(&trim, text, 2, NULL, key, sizeof key, &len));
+    assert_int_equal(len, space ? 0 : 2);
+    assert_ok(nay_key_convert(&lower, text, 4, NULL, key, sizeof key, &len));
+    assert_int_equal(len, 4);
+    assert_int_equal(key[0], upper ? byte + 32 : byte);
+    assert_int_equal(key[2], 'x');
   }
-  size_t start = 99;
-  assert_int_equal(nay_key_trim(NULL, 0, &start), 0);
-  assert_int_equal(start, 0);
-  nay_key_ascii_lower(NULL, 0, NULL);
+  size_t len = 99;
+  assert_ok(nay_key_convert(&trim, NULL, 0, NULL, NULL, 0, &len));
+  assert_int_equal(len, 0);
+  assert_ok(nay_key_convert(&lower, NULL, 0, NULL, NULL, 0, &len));
+  assert_int_equal(len, 0);
 }
 
 /* What nay_key_parse reads of the trimmed text in lower case, and its offsets in the whole one. */

@@ -91,6 +91,7 @@ static nay_filter *build_with(uint64_t r, uint64_t seed, const uint64_t *keys, s
   nay__range_writer_start(&w, f->bits.bytes);
   for (size_t i = 0; i < m; i++) nay__range_writer_put(&w, at[i]);
   nay__range_writer_end(&w);
+  nay__range_bind(f);
   nay_diag diag = {.what = NULL};
   assert_int_equal(f->family->check(&shape, f->bits.bytes, f->nbytes, &diag), NAY_OK);
   return f;
@@ -456,7 +457,7 @@ static void shrinks(void **state) {
 static void every_count(void **state) {
   (void)state;
   uint64_t keys[2000], rng = 11;
-  for (size_t n = 0; n <= 2000; n += n < 300 ? 1 : 17) {
+  for (size_t n = 0; n <= 2000; n++) {
     nay_params p = {sizeof p, .kind = NAY_RANGE, .fpr = 0.02, .range_length = 50, .seed = n};
     for (size_t i = 0; i < n; i++) {
       uint64_t cluster = test_random(&rng) % 3;
@@ -471,6 +472,61 @@ static void every_count(void **state) {
     if (n == 0) assert_false(ask(f, 0, UINT64_MAX));
     nay_filter_free(f);
   }
+}
+
+/* ---- kernels ---- */
+
+/* Keys of many densities: random, runs that fill buckets, groups and supergroups. */
+static size_t dense_keys(uint64_t *keys, size_t n, unsigned round, uint64_t *rng) {
+  for (size_t i = 0; i < n; i++) {
+    uint64_t x = test_random(rng);
+    switch (round % 4) {
+      case 0: keys[i] = x; break;
+      case 1: keys[i] = i % 3 == 0 ? x : ((uint64_t)7 << 40) + i; break;
+      case 2: keys[i] = (x % 50) << 50 | x >> 50; break;
+      default: keys[i] = i < n / 2 ? ((uint64_t)1 << 60) + i : x >> (x % 64);
+    }
+  }
+  return sort_unique(keys, n);
+}
+
+static void kernels(void **state) {
+  (void)state;
+  uint64_t rng = 31, *keys = malloc(300000 * sizeof *keys);
+  const size_t sizes[] = {1, 2, 3, 5, 9, 20, 40, 100, 700, 5000, 80000, 300000};
+  for (unsigned round = 0; round < 4 * sizeof sizes / sizeof sizes[0]; round++) {
+    nay_params p = {sizeof p, .kind = NAY_RANGE, .fpr = 0.02, .seed = round};
+    p.range_length = (uint64_t)1 << (round * 5 % 24);
+    size_t n = dense_keys(keys, sizes[round / 4], round, &rng);
+    nay_filter *f = build(&p, keys, n);
+    if (round % 3 == 1) (void)nay_filter_shrink(f, f->nbytes - f->nbytes / 8, NULL);
+    for (unsigned group = 0; group < 60; group++) {
+      uint64_t lo[64], hi[64], want = 0, all = ~(uint64_t)0;
+      unsigned m = 1 + (unsigned)(test_random(&rng) % 64);
+      if (group % 2 == 0) m = 64;
+      if (m < 64) all = ((uint64_t)1 << m) - 1;
+      for (unsigned i = 0; i < m; i++) {
+        uint64_t span = test_random(&rng) % (2 * p.range_length), x = test_random(&rng);
+        uint64_t key = keys[x % n] + (x >> 60) * p.range_length / 8;
+        lo[i] = x >> 40 & 1 ? x : key - (key < span ? key : span);
+        hi[i] = lo[i] > UINT64_MAX - span ? UINT64_MAX : lo[i] + span;
+        want |= (uint64_t)model_any(keys, n, lo[i], hi[i]) << i;
+      }
+      f->kernels = nay__kernels_at(0);
+      uint64_t got = nay__range_ask_numbers(f, lo, hi, m);
+      assert_int_equal(got & ~all, 0);
+      assert_int_equal(want & ~got, 0);
+      for (size_t table = 0; nay__kernels_at(table) != NULL; table++) {
+        f->kernels = nay__kernels_at(table);
+        assert_int_equal(nay__range_ask_numbers(f, lo, hi, m), got);
+        for (unsigned i = 0; i < m; i++) {
+          assert_int_equal(nay__range_ask_numbers(f, lo + i, hi + i, 1), got >> i & 1);
+        }
+      }
+    }
+    nay_filter_free(f);
+  }
+  free(keys);
 }
 
 static void refusals(void **state) {
@@ -505,6 +561,7 @@ int main(void) {
       TEST(merges),
       TEST(shrinks),
       TEST(every_count),
+      TEST(kernels),
       TEST(refusals),
   };
   return run_all(tests);

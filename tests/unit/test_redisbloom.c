@@ -83,17 +83,18 @@ static void a_dump_is_recognised_and_a_scan_is_not(void **state) {
   (void)state;
   for (size_t i = 0; i < N_NAMES; i++) {
     golden_bytes scan = redisbloom_bytes(names[i], false), dump = redisbloom_bytes(names[i], true);
-    assert_ptr_equal(nay_format_recognise(dump.at, 10), format_of(names[i], true));
-    assert_ptr_equal(nay_format_recognise(dump.at, dump.len), format_of(names[i], true));
-    assert_null(nay_format_recognise(dump.at, 9));
-    assert_null(nay_format_recognise(scan.at, scan.len));
+    assert_ptr_equal(nay_format_recognise(dump.at, 10, 10, NULL), format_of(names[i], true));
+    assert_ptr_equal(nay_format_recognise(dump.at, dump.len, dump.len, NULL),
+                     format_of(names[i], true));
+    assert_null(nay_format_recognise(dump.at, 9, 9, NULL));
+    assert_null(nay_format_recognise(scan.at, scan.len, scan.len, NULL));
     assert_true((nay_format_traits(format_of(names[i], true)) & NAY_FORMAT_MAGIC) != 0);
     assert_true((nay_format_traits(format_of(names[i], true)) & NAY_FORMAT_CHECKSUM) != 0);
     assert_false((nay_format_traits(format_of(names[i], false)) & NAY_FORMAT_MAGIC) != 0);
     free(scan.at);
     free(dump.at);
   }
-  assert_null(nay_format_recognise(NULL, 10));
+  assert_null(nay_format_recognise(NULL, 10, 10, NULL));
 }
 
 /* ---- answers ---- */
@@ -412,11 +413,11 @@ static void dumps_of_other_types_and_versions(void **state) {
                 NAY_EFORMAT);
   dump.at[9] ^= 7; /* version 3 of the encoding */
   seal_dump(dump.at, dump.len);
-  assert_ptr_equal(nay_format_recognise(dump.at, dump.len), format_of("cf", true));
+  assert_ptr_equal(nay_format_recognise(dump.at, dump.len, dump.len, NULL), format_of("cf", true));
   assert_status(nay_format_decode(format_of("cf", true), dump.at, dump.len, 0, NULL, NULL, &f),
                 NAY_EVERSION);
   dump.at[0] = 6;
-  assert_null(nay_format_recognise(dump.at, dump.len));
+  assert_null(nay_format_recognise(dump.at, dump.len, dump.len, NULL));
   assert_null(f);
   free(dump.at);
 }

@@ -31,9 +31,11 @@ def slug(text):
 
 class Document:
     """html: the page; title: its first heading; anchors: of all headings; headings: (level, html, anchor); sections:
-    (anchor, heading, text), for the search; about: the first paragraph as text; formulas: TeX that `html` has marks for."""
+    (anchor, heading, text), for the search; about: the first paragraph as text; formulas: TeX that `html` has marks for.
+    picture(target) says of an image how large it is, and what its description has beside the alternative text."""
 
-    def __init__(self, text, resolve):
+    def __init__(self, text, resolve, picture=lambda target: None):
+        self.picture = picture
         self.resolve, self.anchors, self.headings, self.sections, self.formulas = resolve, {}, [], [], []
         self.title, self.about = None, ""
         self.md = MarkdownIt("commonmark", {"html": False}).enable("table")
@@ -104,8 +106,14 @@ class Document:
         return self.md.renderer.renderToken(tokens, i, self.md.options, {})
 
     def image(self, tokens, i):
-        source = html.escape(self.resolve(tokens[i].attrs["src"]))
-        return f'<img src="{source}" alt="{html.escape(self.plain(tokens[i]) or tokens[i].content)}" loading="lazy">'
+        target = tokens[i].attrs["src"]
+        source, alt, size = html.escape(self.resolve(target)), self.plain(tokens[i]) or tokens[i].content, ""
+        found = self.picture(target)
+        if found:  # with its size the text below stays where it is when the picture comes
+            width, height, about = found
+            alt, size = f"{alt}. {about}" if about else alt, f' width="{width}" height="{height}"'
+        image = f'<img src="{source}" alt="{html.escape(alt)}"{size} loading="lazy">'
+        return f'<span class="wide" tabindex="0">{image}</span>' if source.endswith(".svg") else image
 
     def table_open(self, tokens, i):
         return '<div class="wide" tabindex="0"><table>\n'

@@ -16,6 +16,7 @@ import pathlib
 import posixpath
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import urllib.parse
@@ -110,6 +111,20 @@ class Site:
 
         return resolve
 
+    def pictures(self, source):
+        """Of an image of the tree: width, height, and the description of a drawing."""
+        def picture(target):
+            path = SOURCE / posixpath.normpath(posixpath.join(posixpath.dirname(source), target))
+            if path.suffix == ".png" and path.is_file():
+                return (*struct.unpack(">II", path.read_bytes()[16:24]), "")
+            if path.suffix != ".svg" or not path.is_file():
+                return None
+            text = path.read_text()
+            size = re.search(r'<svg [^>]*?width="([0-9]+)" height="([0-9]+)"', text)
+            about = re.search(r"<desc[^>]*>(.*?)</desc>", text, re.S)
+            return (*size.groups(), html.unescape(about.group(1)) if about else "") if size else None
+        return picture
+
     # ---- pages ----
 
     def write(self, page, title, body, contents="", about=""):
@@ -158,7 +173,7 @@ class Site:
 
     def render(self):
         sources = [f for f in self.files if f.endswith(".md")]
-        documents = {s: Document((SOURCE / s).read_text(), self.resolver(s)) for s in sources}
+        documents = {s: Document((SOURCE / s).read_text(), self.resolver(s), self.pictures(s)) for s in sources}
         self.titles = {s: d.title or s for s, d in documents.items()}
         self.choose(sources)
         bodies = typeset(documents)
@@ -218,7 +233,7 @@ class Site:
     @staticmethod
     def live(source, body):
         """A lesson with the view of the playground that it links to first, live, where the link stands."""
-        found = re.search(rf'<p>(?:(?!</p>).)*<a href="([^"]*{PLAYGROUND})#([a-z]+)(?:\?([^"]*))?">(.*?)</a>.*?</p>\n', body, re.S)
+        found = re.search(rf'<p>(?:(?!</p>).)*?<a href="([^"]*{PLAYGROUND})#([a-z]+)(?:\?([^"]*))?">(.*?)</a>.*?</p>\n', body, re.S)
         if not source.startswith(LESSONS) or not found:
             return body
         page, view, query, title = found.groups()

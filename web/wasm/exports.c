@@ -34,6 +34,10 @@ const char *nayw_hash_name(nay_hash_kind kind) {
   return name != NULL ? name : "unknown";
 }
 
+/* nayw_hash_mix: nay_hash_mix is a function of the header. */
+NAYW_EXPORT(nayw_hash_mix) uint64_t nayw_hash_mix(uint64_t x);
+uint64_t nayw_hash_mix(uint64_t x) { return nay_hash_mix(x); }
+
 NAYW_EXPORT(nayw_room_size) size_t nayw_room_size(void);
 size_t nayw_room_size(void) { return NAYW_ROOM; }
 

@@ -114,6 +114,7 @@ static const nayw_field layout_explanation[] = {
     F(NUMBER, size),
     F(BOOL, maybe),
     F(NUMBER, reason),
+    F(TEXT, reason_text),
     F(HASH, hash_kind),
     {"hash", offsetof(nay_explanation, hash), NAYW_WORD},
     {"hash_hi", offsetof(nay_explanation, hash) + 8, NAYW_WORD},

@@ -60,10 +60,10 @@ PyObject *py_explain(py_filter *self, PyObject *value) {
     py_leave(self, false);
   }
   if (status == NAY_OK) {
-    made = results_make(
-        "Explanation",
-        Py_BuildValue("(OsKIO)", results_bool(why.maybe), nay_explain_reason_text(why.reason),
-                      (unsigned long long)why.hash.lo, (unsigned)why.ngroups, steps));
+    made =
+        results_make("Explanation",
+                     Py_BuildValue("(OsKIO)", results_bool(why.maybe), why.reason_text,
+                                   (unsigned long long)why.hash.lo, (unsigned)why.ngroups, steps));
   } else if (!PyErr_Occurred()) {
     py_raise(status, NULL, NULL);
   }

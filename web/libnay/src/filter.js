@@ -443,7 +443,6 @@ function makeFilter(m, structs, keys) {
         keys.done();
         m.check(status);
       });
-      why.reasonText = m.text(x.nay_explain_reason_text(why.reason));
       why.steps = [];
       const nbytes = structs.nbytes('step');
       for (let i = 0, at = x.nayw_explain_steps() >>> 0; i < x.nayw_explain_nsteps(); i++, at += nbytes) {

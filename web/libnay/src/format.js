@@ -30,7 +30,7 @@ function makeFormats(m, structs, Filter) {
     recognise(bytes) {
       const from = bytesOf(bytes, 'bytes');
       const at = m.copyIn(from);
-      const format = x.nay_format_recognise(at, from.length);
+      const format = x.nay_format_recognise(at, from.length, BigInt(from.length), 0);
       m.free(at);
       return format === 0 ? null : nameOf(format);
     },

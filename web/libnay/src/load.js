@@ -93,7 +93,7 @@ function makeLibrary(m) {
       hasher ??= Filter.create({ kind: 'bloom', nbits: 64, k: 1 });
       return hasher.hash(key);
     },
-    mix: (value) => BigInt.asUintN(64, x.nay_hash_mix(word(value, 'value'))),
+    mix: (value) => BigInt.asUintN(64, x.nayw_hash_mix(word(value, 'value'))),
     memoryUsed: () => m.memory.buffer.byteLength,
     Filter,
     StaticMap: makeMap(m, structs, keys),

@@ -223,7 +223,6 @@ extern "C" {
     pub fn nay_filter_may_contain_hash(filter: *const nay_filter, hash: nay_hash) -> bool;
     pub fn nay_filter_count(filter: *const nay_filter, key: *const c_void, len: usize, count: *mut u64) -> nay_status;
     pub fn nay_builder_add_hash(builder: *mut nay_builder, hash: nay_hash) -> nay_status;
-    pub fn nay_hash_mix(x: u64) -> u64;
     pub fn nay_filter_prefetch(filter: *const nay_filter, hash: nay_hash);
     pub fn nay_filter_intersect(dst: *mut nay_filter, src: *const nay_filter, diag: *mut nay_diag) -> nay_status;
     pub fn nay_filter_fold(filter: *mut nay_filter, factor: u64, diag: *mut nay_diag) -> nay_status;

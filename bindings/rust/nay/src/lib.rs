@@ -836,7 +836,10 @@ impl Deref for View<'_> {
 
 /// A bijection of 64 bits that makes sequential integers look random (SplitMix64): for [`Params::caller_hashes`].
 pub fn mix(x: u64) -> u64 {
-    unsafe { sys::nay_hash_mix(x) }
+    let x = x.wrapping_add(0x9e3779b97f4a7c15);
+    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58476d1ce4e5b9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94d049bb133111eb);
+    x ^ (x >> 31)
 }
 
 /// The version of the library that runs.
