@@ -154,7 +154,8 @@ NAY_API nay_status nay_filter_may_contain_hash_many(const nay_filter *filter, co
                                                     const uint64_t *hi, size_t n, uint64_t *bitmap);
 
 /*
- * nay_filter_build: a filter of n hashes, for every family. hashes[] is only read, duplicates are
+ * nay_filter_build: a filter of n hashes, for every family but maps and range filters, which need
+ * more than hashes (NAY_ENOTSUP). hashes[] is only read, duplicates are
  * welcome, and the bytes of the result do not depend on the order. params->nkeys 0 means n. A set
  * has no ages: a window that counts keys spreads them over its generations (nay_builder and adds
  * keep the order); a window by ticks has all in the newest, so that none goes too early: its FPR is

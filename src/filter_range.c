@@ -29,6 +29,16 @@ nay_status nay_filter_may_contain_range(const nay_filter *f, const void *lo, siz
   return NAY_OK;
 }
 
+nay_status nay_filter_may_contain_scan(const nay_filter *f, const void *lo, size_t lo_len,
+                                       const void *end, size_t end_len, bool *maybe) {
+  if (maybe == NULL || (lo == NULL && lo_len != 0) || (end == NULL && end_len != 0)) {
+    return NAY_EINVAL;
+  }
+  NAY_TRY(franges_ready(f));
+  nay_range_ends ends = {lo, end, lo_len, end_len};
+  return nay__range_ask_scan(f, &ends, maybe);
+}
+
 nay_status nay_filter_may_contain_range_u64(const nay_filter *f, uint64_t lo, uint64_t hi,
                                             bool *maybe) {
   if (maybe == NULL || lo > hi) return NAY_EINVAL;

@@ -144,7 +144,11 @@ static nay_status builder_new_range(const nay_params *params, const nay_allocato
                                     nay_diag *diag, nay_builder **builder) {
   nay_hash_fn hasher;
   nay_builder *b;
+  nay_shape shape; /* of the least number of keys: nothing larger could be finished either */
   NAY_TRY(nay__range_params(params, diag));
+  if (params->nkeys != 0 || params->fpr > 0) {
+    NAY_TRY(nay__range_shape(params, nay__max_u64(params->nkeys, 1), diag, &shape));
+  }
   NAY_TRY(nay__hasher_init(params, diag, &hasher));
   NAY_TRY(nay__builder_make(NULL, &nay__family_range, params, &hasher, NULL, true, allocator, diag,
                             &b));

@@ -189,7 +189,6 @@ static nay_status rbuild_add_number(nay_range_builder *b, uint64_t number) {
   }
   b->least = nay__min_u64(b->least, number);
   b->greatest = nay__max_u64(b->greatest, number);
-  b->forms.prefix_min = b->forms.delimiters_min = 0;
   return NAY_OK;
 }
 
@@ -198,17 +197,22 @@ nay_status nay__range_builder_add(nay_range_builder *b, const void *bytes, size_
   nay_range_key_parts parts;
   NAY_TRY(nay__hasher_ready(&b->hasher));
   if (NAY_LIKELY(len == 8 && b->form.keys == NAY_RANGE_BE8 && b->form.delimiter == 0)) {
-    return rbuild_add_number(b, nay__swap64(nay__load64le(key)));
+    NAY_TRY(rbuild_add_number(b, nay__swap64(nay__load64le(key))));
+    b->forms.prefix_min = b->forms.delimiters_min = b->forms.digits_min = 0;
+    return NAY_OK;
   }
   if (!nay__range_split(b->form, key, len, &parts)) {
     rbuild_add_other(b, key, len);
     return NAY_OK;
   }
-  if (parts.prefix_len == 0) return rbuild_add_number(b, parts.number);
-  uint64_t prefix = nay__range_prefix(&b->hasher, key, parts.prefix_len);
-  const uint64_t record[2] = {prefix + parts.number * NAY_G64, parts.number};
-  NAY_TRY(rbuild_list_add(&b->allocator, &b->prefixed, record));
-  nay__range_forms_add(&b->forms, b->form, key, parts.prefix_len);
+  if (parts.prefix_len == 0) {
+    NAY_TRY(rbuild_add_number(b, parts.number));
+  } else {
+    uint64_t prefix = nay__range_prefix(&b->hasher, key, parts.prefix_len);
+    const uint64_t record[2] = {prefix + parts.number * NAY_G64, parts.number};
+    NAY_TRY(rbuild_list_add(&b->allocator, &b->prefixed, record));
+  }
+  nay__range_forms_add(&b->forms, b->form, key, &parts);
   return NAY_OK;
 }
 

@@ -252,6 +252,11 @@ static nay_status range_check_head(const nay_shape *shape, const range_view *v, 
   }
   bool none = h->forms.prefix_min > h->forms.prefix_max;
   if (none != (h->nvalues == 0)) return range_bad(diag, "prefixes without keys", 24);
+  bool decimal = nay__range_form_of(shape).keys == NAY_RANGE_DECIMAL;
+  bool digits = none ? h->forms.digits_min == UINT32_MAX && h->forms.digits_max == 0
+                     : h->forms.digits_min <= h->forms.digits_max &&
+                           (decimal ? h->forms.digits_min != 0 : h->forms.digits_max == 0);
+  if (!digits) return range_bad(diag, "numbers of digits that no keys have", 40);
   if (!h->others && h->others_min_len + h->others_max_len != 0) {
     return range_bad(diag, "bounds of other keys, and no such key", 23);
   }
@@ -526,6 +531,36 @@ static nay_status range_split_ends(const range_asked *q, const nay_range_ends *e
   k->prefix = nay__range_prefix(&f->hasher, e->lo, a.prefix_len);
   k->a = a.number;
   k->b = b.number;
+  return NAY_OK;
+}
+
+nay_status nay__range_ask_scan(const nay_filter *f, const nay_range_ends *e, bool *maybe) {
+  range_asked q = range_ask(f);
+  nay_range_form form = nay__range_form_of(&f->shape);
+  nay_range_key_parts a, b;
+  int order = range_compare(e->lo, e->lo_len, e->hi, e->hi_len);
+  if (order > 0) return NAY_EINVAL;
+  bool has_values = (q.packed & RANGE_HAS_VALUES) != 0;
+  *maybe = true;
+  if (order == 0) {
+    *maybe = false;
+    return NAY_OK;
+  }
+  if ((q.packed & RANGE_IS_PLAIN) == 0 && range_others(f, e)) return NAY_OK;
+  if (!nay__range_split(form, e->lo, e->lo_len, &a) ||
+      !nay__range_split(form, e->hi, e->hi_len, &b) || a.number >= b.number ||
+      range_compare(e->lo, a.prefix_len, e->hi, b.prefix_len) != 0) {
+    *maybe = has_values;
+    return NAY_OK;
+  }
+  nay_range_head head;
+  nay__range_head_load(f->bits.bytes, &head);
+  if (!nay__range_in_byte_order(&head.forms, form, e->lo, &a, &b)) {
+    *maybe = has_values;
+    return NAY_OK;
+  }
+  uint64_t prefix = nay__range_prefix(&f->hasher, e->lo, a.prefix_len);
+  *maybe = range_numbers(&q, a.prefix_len != 0, prefix, a.number, b.number - 1);
   return NAY_OK;
 }
 

@@ -39,7 +39,7 @@ typedef struct nay_range_head {
 } nay_range_head;
 
 #define NAY_RANGE_HEAD 64u
-#define NAY_RANGE_HEAD_USED 42u
+#define NAY_RANGE_HEAD_USED 50u
 #define NAY_RANGE_OTHER 255u
 
 /* nay_range_parts: where the parts of a payload begin, in bytes from its start. */
@@ -179,6 +179,9 @@ typedef struct nay_range_ends {
  * as it was. */
 nay_status nay__range_ask(const nay_filter *f, const nay_range_ends *ranges, unsigned n,
                           uint64_t *answers);
+
+/* nay__range_ask_scan: [lo, end) in the order of bytes; nay_filter_may_contain_scan says which. */
+nay_status nay__range_ask_scan(const nay_filter *f, const nay_range_ends *scan, bool *maybe);
 
 /* nay__range_ask_numbers: n <= NAY_RANGE_GROUP ranges of numbers without a prefix, lo <= hi, of
  * keys that are NAY_RANGE_BE8 without a delimiter. Bit i is the answer of range i. */

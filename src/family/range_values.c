@@ -71,9 +71,9 @@ void nay__range_head_load(const uint8_t *p, nay_range_head *h) {
   h->exact = p[22] == 1;
   h->others = p[23] == 1;
   h->forms = (nay_range_forms){nay__load32le(p + 24), nay__load32le(p + 28), nay__load32le(p + 32),
-                               nay__load32le(p + 36)};
-  h->others_min_len = p[40];
-  h->others_max_len = p[41];
+                               nay__load32le(p + 36), nay__load32le(p + 40), nay__load32le(p + 44)};
+  h->others_min_len = p[48];
+  h->others_max_len = p[49];
 }
 
 void nay__range_head_store(const nay_range_head *h, uint8_t *p) {
@@ -88,8 +88,10 @@ void nay__range_head_store(const nay_range_head *h, uint8_t *p) {
   nay__store32le(p + 28, h->forms.prefix_max);
   nay__store32le(p + 32, h->forms.delimiters_min);
   nay__store32le(p + 36, h->forms.delimiters_max);
-  p[40] = (uint8_t)h->others_min_len;
-  p[41] = (uint8_t)h->others_max_len;
+  nay__store32le(p + 40, h->forms.digits_min);
+  nay__store32le(p + 44, h->forms.digits_max);
+  p[48] = (uint8_t)h->others_min_len;
+  p[49] = (uint8_t)h->others_max_len;
 }
 
 /* ---- writing and reading in order ---- */

@@ -26,7 +26,7 @@ static nay_filter *build_with(uint64_t r, uint64_t seed, const uint64_t *keys, s
   for (size_t i = 0; i < n; i++) at[i] = nay__range_place(&map, false, 0, keys[i]);
   size_t m = sort_unique(at, n);
   nay_range_head head = {.nvalues = m, .last = r - 1, .forms = NAY_RANGE_NO_FORMS};
-  if (n != 0) head.forms = (nay_range_forms){0, 0, 0, 0};
+  if (n != 0) head.forms = (nay_range_forms){.prefix_max = 0};
   head.low_bits = nay__range_low_bits(m, r - 1);
   nay_range_parts parts;
   assert_true(nay__range_parts(&head, &parts));
@@ -153,11 +153,12 @@ static void decimal_keys(void **state) {
 /* Bytes in their order, keys of several lengths: the model compares bytes. */
 static void bytes_in_order(void **state) {
   (void)state;
-  uint64_t rng = 5, nays = 0;
-  for (unsigned round = 0; round < 3000; round++) {
+  uint64_t rng = 5, nays = 0, scans = 0;
+  for (unsigned round = 0; round < 4500; round++) {
     uint8_t keys[12][24], q[2][24];
     size_t lens[12], ql[2];
-    unsigned delimiter = round % 3 == 0 ? ':' : 0, form = round % 2;
+    unsigned delimiter = round % 3 == 0 ? ':' : 0, form = round / 3 % 3;
+    const char *alphabet = form == NAY_RANGE_DECIMAL ? "0:19" : "\0:ab";
     nay_params p = {sizeof p,          .kind = NAY_RANGE,  .fpr = 0.001,
                     .range_length = 4, .range_keys = form, .range_delimiter = delimiter,
                     .seed = round};
@@ -169,7 +170,7 @@ static void bytes_in_order(void **state) {
     for (unsigned i = 0; i < n + 2; i++) {
       uint8_t *key = i < n ? keys[i] : q[i - n];
       size_t len = least + (size_t)(test_random(&rng) % span);
-      for (size_t j = 0; j < len; j++) key[j] = (uint8_t)("\0:ab"[test_random(&rng) % 4]);
+      for (size_t j = 0; j < len; j++) key[j] = (uint8_t)alphabet[test_random(&rng) % 4];
       if (i < n)
         lens[i] = len;
       else
@@ -190,11 +191,16 @@ static void bytes_in_order(void **state) {
       int c = test_compare(q[0], ql[0], q[1], ql[1]);
       const uint8_t *lo = q[c > 0], *hi = q[c <= 0];
       size_t lo_len = ql[c > 0], hi_len = ql[c <= 0];
-      bool maybe = true, there = false;
+      bool maybe = true, below = true, there = false, scanned = false;
       for (unsigned k = 0; k < n; k++) {
-        there |= test_compare(keys[k], lens[k], lo, lo_len) >= 0 &&
-                 test_compare(keys[k], lens[k], hi, hi_len) <= 0;
+        if (test_compare(keys[k], lens[k], lo, lo_len) < 0) continue;
+        there |= test_compare(keys[k], lens[k], hi, hi_len) <= 0;
+        scanned |= test_compare(keys[k], lens[k], hi, hi_len) < 0;
       }
+      assert_int_equal(nay_filter_may_contain_scan(f, lo, lo_len, hi, hi_len, &below), NAY_OK);
+      if (scanned) assert_true(below);
+      scans += !below;
+      if (form == NAY_RANGE_DECIMAL) continue; /* not in the order of bytes */
       assert_int_equal(nay_filter_may_contain_range(f, lo, lo_len, hi, hi_len, &maybe), NAY_OK);
       if (there) assert_true(maybe);
       nays += !maybe;
@@ -204,6 +210,52 @@ static void bytes_in_order(void **state) {
     nay_builder_free(b);
   }
   assert_true(nays > 10000);
+  assert_true(scans > 20000);
+}
+
+/* Digits of one width: scans behind every prefix are asked; of two widths, or with a key that does
+ * not belong there, none. */
+static void scans_of_digits(void **state) {
+  (void)state;
+  nay_params p = {sizeof p,           .kind = NAY_RANGE, .fpr = 0.01,
+                  .range_length = 10, .range_keys = 2,   .range_delimiter = ':'};
+  for (unsigned odd = 0; odd < 4; odd++) {
+    static const char *const more[] = {NULL, "user:7:order:12345", "user:7:x:000001", "zebra"};
+    nay_builder *b;
+    nay_filter *f;
+    char key[64], end[64];
+    unsigned nays = 0;
+    assert_int_equal(nay_builder_new(&p, NULL, NULL, &b), NAY_OK);
+    for (unsigned i = 0; i < 1000; i++) {
+      int n = snprintf(key, sizeof key, "user:%u:order:%06u", i % 10, i * 50);
+      assert_int_equal(nay_builder_add(b, key, (size_t)n), NAY_OK);
+    }
+    if (more[odd] != NULL)
+      assert_int_equal(nay_builder_add(b, more[odd], strlen(more[odd])), NAY_OK);
+    assert_int_equal(nay_builder_finish(b, NULL, &f), NAY_OK);
+    for (unsigned i = 0; i < 1000; i++) {
+      bool maybe = false;
+      int n = snprintf(key, sizeof key, "user:%u:order:%06u", i % 10, i * 50);
+      int m = snprintf(end, sizeof end, "user:%u:order:%06u", i % 10, i * 50 + 1);
+      assert_int_equal(nay_filter_may_contain_scan(f, key, (size_t)n, end, (size_t)m, &maybe),
+                       NAY_OK);
+      assert_true(maybe);
+      n = snprintf(key, sizeof key, "user:%u:order:%06u", i % 10, i * 50 + 1);
+      m = snprintf(end, sizeof end, "user:%u:order:%06u", i % 10, i * 50 + 11);
+      assert_int_equal(nay_filter_may_contain_scan(f, key, (size_t)n, end, (size_t)m, &maybe),
+                       NAY_OK);
+      nays += !maybe;
+      assert_int_equal(nay_filter_may_contain_scan(f, end, (size_t)m, key, (size_t)n, &maybe),
+                       NAY_EINVAL);
+      assert_int_equal(nay_filter_may_contain_scan(f, key, (size_t)n, key, (size_t)n, &maybe),
+                       NAY_OK);
+      assert_false(maybe);
+    }
+    if (odd == 0 || odd == 3) assert_true(nays > 970); /* zebra lies behind all of them */
+    if (odd == 1) assert_int_equal(nays, 0);
+    nay_filter_free(f);
+    nay_builder_free(b);
+  }
 }
 
 /* ---- files, batches, refusals ---- */
@@ -507,6 +559,9 @@ static void refusals(void **state) {
       {sizeof bad[0], .kind = NAY_RANGE, .nbits = 1000, .range_length = 5},
       {sizeof bad[0], .kind = NAY_RANGE, .fpr = 0.01, .range_length = 5, .hash = NAY_HASH_CALLER},
       {sizeof bad[0], .kind = NAY_BLOOM, .fpr = 0.01, .range_length = 5},
+      {sizeof bad[0], .kind = NAY_RANGE, .fpr = 0.01, .range_length = UINT64_MAX},
+      {sizeof bad[0], .kind = NAY_RANGE, .fpr = 0.01, .range_length = 5, .nkeys = 1ull << 56},
+      {sizeof bad[0], .kind = NAY_RANGE, .nbytes = 200, .range_length = 5, .nkeys = 1000},
   };
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
     nay_builder *b;
@@ -514,23 +569,24 @@ static void refusals(void **state) {
     assert_int_equal(nay_builder_new(&bad[i], NULL, &diag, &b), NAY_EINVAL);
     assert_non_null(diag.what);
   }
+  const uint64_t hashes[] = {1, 2, 3};
+  nay_params p = {sizeof p, .kind = NAY_RANGE, .fpr = 0.01, .range_length = 5};
+  nay_filter *f = NULL;
+  nay_builder *b;
+  assert_int_equal(nay_filter_build(&p, hashes, 3, NULL, NULL, &f), NAY_ENOTSUP);
+  assert_int_equal(nay_filter_new(&p, NULL, NULL, &f), NAY_ENOTSUP);
+  assert_null(f);
+  assert_int_equal(nay_builder_new(&p, NULL, NULL, &b), NAY_OK);
+  assert_int_equal(nay_builder_add_hash(b, (nay_hash){1, 0}), NAY_ENOTSUP);
+  nay_builder_free(b);
 }
 
 int main(void) {
   const test_case tests[] = {
-      TEST(every_range_of_8_bits),
-      TEST(rates),
-      TEST(decimal_keys),
-      TEST(bytes_in_order),
-      TEST(same_bytes),
-      TEST(merges),
-      TEST(shrinks),
-      TEST(every_count),
-      TEST(kernels),
-      TEST(refusals),
-      TEST(duplicates),
-      TEST(duplicates_of_others),
-      TEST(budgets),
+      TEST(every_range_of_8_bits), TEST(rates),      TEST(decimal_keys), TEST(bytes_in_order),
+      TEST(scans_of_digits),       TEST(same_bytes), TEST(merges),       TEST(shrinks),
+      TEST(every_count),           TEST(kernels),    TEST(refusals),     TEST(duplicates),
+      TEST(duplicates_of_others),  TEST(budgets),
   };
   return run_all(tests);
 }

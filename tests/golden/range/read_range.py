@@ -20,7 +20,7 @@ import read_nay
 from read_nay import MASK64, NayFile, Refused, bit, field, reduce, splitmix64
 
 BE8, BE4, DECIMAL = range(3)
-HEAD = struct.Struct("<QQIBBBB4IBB")
+HEAD = struct.Struct("<QQIBBBB6IBB")
 
 
 def up(x, to):
@@ -72,7 +72,7 @@ class Range(read_nay.Family):
         cls.must(len(p) >= 64, "shorter than its head")
         (f.base, f.last, f.n, f.low, f.shift, exact, others, *forms, least, most) = HEAD.unpack_from(p)
         cls.must(exact <= 1 and others <= 1 and not any(p[HEAD.size:64]), "reserved fields")
-        f.exact, f.has_others, f.prefixes, f.delimiters = exact == 1, others == 1, forms[:2], forms[2:]
+        f.exact, f.has_others, f.prefixes, f.delimiters = exact == 1, others == 1, forms[:2], forms[2:4]
         cls.must(f.last <= 2**62 and f.n <= f.last + 1 and f.low == low_bits_of(f.n, f.last), "numbers")
         f.parts = parts = Parts(f.n, f.last, f.low, least + most)
         cls.must(parts.end == len(p), "length")
@@ -82,6 +82,9 @@ class Range(read_nay.Family):
         else:
             cls.must(f.base == 0 and f.shift <= 62 and f.last == f.nunits - 1 >> f.shift, "last")
         cls.must((f.prefixes[0] > f.prefixes[1]) == (f.n == 0), "prefixes without keys")
+        f.digits, decimal = forms[4:], f.extra & 0xFF == DECIMAL
+        good = f.digits[0] <= f.digits[1] and (f.digits[0] != 0 if decimal else f.digits[1] == 0)
+        cls.must(good if f.n else f.digits == [2**32 - 1, 0], "digits")
         cls.must(f.has_others or least + most == 0, "bounds without others")
         f.others = p[parts.others : parts.others + least], p[parts.others + least : parts.others + least + most]
         cls.check_bits(f, p)
@@ -231,7 +234,9 @@ def build(f, keys):
     n, low = len(values), low_bits_of(len(values), last)
     lengths = [len(prefix) for prefix, _ in split] or [2**32 - 1, 0]
     counts = [prefix.count(delimiter) if delimiter else 0 for prefix, _ in split]
-    forms = [min(lengths), max(lengths), min(counts), max(counts)] if split else [2**32 - 1, 0] * 2
+    decimal = f.extra & 0xFF == DECIMAL
+    digits = [len(key) - len(key.rstrip(b"0123456789")) if decimal else 0 for key in keys if Range.split(f, key)]
+    forms = [bound(of) for of in (lengths, counts, digits) for bound in (min, max)] if split else [2**32 - 1, 0] * 3
     bounds = (others[0], others[-1]) if others else (b"", b"")
     parts = Parts(n, last, low, len(bounds[0]) + len(bounds[1]))
     payload = bytearray(parts.end)
