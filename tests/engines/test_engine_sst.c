@@ -107,7 +107,7 @@ static void leveldb_ignores_our_filters(void **unused) {
   sample s;
   nay_sst_prefix prefix = {.size = sizeof prefix};
   sample_init(&s, MAX_ENTRIES);
-  assert_ok(nay_sst_prefix_fixed(3, &prefix));
+  assert_ok(nay_sst_prefix_find("nay.fixed.3", &prefix));
   for (uint64_t seed = 0; seed < TEST_SCALE(N_OWN_FILTERS); seed++) {
     both b;
     size_t len;
