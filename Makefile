@@ -76,26 +76,28 @@ bench-billion: all ## build a filter of 10^9 keys: 8 GB of temporary file, some 
 install: all ## install below $(DESTDIR)$(PREFIX)
 	@DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)"
 
+# The plug-ins of SQL engines. RELEASE: a build directory that is there already, which is not configured again; tests give theirs.
+RELEASE ?= build/release
+configure-release = scripts/bootstrap check; \
+  $(if $(filter build/release,$(RELEASE)),cmake --preset release -DCMAKE_INSTALL_PREFIX="$(PREFIX)" >/dev/null,:)
+
 install-sqlite: ## install the extension for SQLite alone: lib/nay/sqlite/nay.so; needs libsqlite3-dev
-	@scripts/bootstrap check
-	@cmake --preset release -DCMAKE_INSTALL_PREFIX="$(PREFIX)" >/dev/null
-	@cmake --build --preset release -j $(JOBS) --target nay_sqlite
-	@DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)" --component sqlite
+	@$(configure-release)
+	@cmake --build "$(RELEASE)" -j $(JOBS) --target nay_sqlite
+	@DESTDIR="$(DESTDIR)" cmake --install "$(RELEASE)" --prefix "$(PREFIX)" --component sqlite
 
 install-duckdb: ## install the extension for DuckDB alone: lib/nay/duckdb/nay.duckdb_extension
-	@scripts/bootstrap check
-	@cmake --preset release -DCMAKE_INSTALL_PREFIX="$(PREFIX)" >/dev/null
-	@cmake --build --preset release -j $(JOBS) --target nay_duckdb
-	@DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)" --component duckdb
+	@$(configure-release)
+	@cmake --build "$(RELEASE)" -j $(JOBS) --target nay_duckdb
+	@DESTDIR="$(DESTDIR)" cmake --install "$(RELEASE)" --prefix "$(PREFIX)" --component duckdb
 
 PG_CONFIG ?= pg_config
 install-postgres: ## install the extension for PostgreSQL where PG_CONFIG says; needs postgresql-server-dev-15
-	@scripts/bootstrap check
-	@cmake --preset release >/dev/null
-	@cmake --build --preset release -j $(JOBS) --target nay_static
-	@mkdir -p build/release/postgres
-	@$(MAKE) -C build/release/postgres -f ../../../plugins/postgres/Makefile PG_CONFIG="$(PG_CONFIG)" \
-	  DESTDIR="$(DESTDIR)" all install
+	@$(configure-release)
+	@cmake --build "$(RELEASE)" -j $(JOBS) --target nay_static
+	@mkdir -p "$(RELEASE)/postgres"
+	@$(MAKE) -C "$(RELEASE)/postgres" -f "$(CURDIR)/plugins/postgres/Makefile" PG_CONFIG="$(PG_CONFIG)" \
+	  NAY_BUILD="$(abspath $(RELEASE))" DESTDIR="$(DESTDIR)" all install
 
 dist: ## the release of HEAD: dist/nay-VERSION.tar.gz, its SHA-256 and its SBOM; the same bytes everywhere
 	@scripts/dist

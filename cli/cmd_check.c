@@ -10,6 +10,7 @@
 #include "described.h"
 #include "filterfile.h"
 #include "hashers.h"
+#include "key_files.h"
 #include "nay_range.h"
 #include "numbers.h"
 #include "parquetfile.h"
@@ -163,7 +164,8 @@ static void check_select(const check *c, const key_batch *b, uint64_t *bitmap) {
 
 /* The records as they came, and nothing else. */
 static bool check_prints_records(const check_options *o) {
-  return !o->common.quiet && !o->select.count && !o->common.json && !o->annotate && !o->which;
+  return !o->common.quiet && !o->select.count && !o->common.json && !o->annotate && !o->which &&
+         !o->select.only_names;
 }
 
 /* With -a every key of the first n; without it JSON has the selected keys, as plain output has. */
@@ -243,7 +245,7 @@ static void check_batch(check *c, key_stream *s, const key_batch *b) {
   size_t n = selection_take(&c->selection, s, b, bitmap);
   if (records) {
     selection_print(&c->selection, b, bitmap);
-  } else if (!c->o->common.quiet && !c->o->select.count) {
+  } else if (!c->o->common.quiet && !c->o->select.count && !c->o->select.only_names) {
     check_annotated(c, b, bitmap, n);
   }
 }
@@ -333,7 +335,11 @@ static int check_promises(const check *c) {
   return status;
 }
 
-static void check_count(const check *c) {
+static void check_count(const check *c, const key_stream *s) {
+  if (!c->o->common.json && c->o->keys.with_name) {
+    if (s != NULL) selection_files(&c->selection, s);
+    return;
+  }
   if (!c->o->common.json) {
     out_text("%llu\n", (unsigned long long)c->selection.nselected);
     return;
@@ -347,6 +353,7 @@ static void check_count(const check *c) {
   json_count("nselected", c->selection.nselected);
   json_count("nbad", bads_count());
   json_bool("overfilled", overfilled);
+  if (c->o->keys.with_name && s != NULL) selection_files(&c->selection, s);
   json_end();
 }
 
@@ -379,25 +386,32 @@ static void check_options_agree(const check_options *o, bool many) {
   if (o->which && (o->invert || o->annotate || o->select.count)) {
     die(EXIT_TROUBLE, "--which has its own output: it excludes -v, -c and -a");
   }
+  if (o->select.only_names && (o->which || o->annotate || o->select.count)) {
+    die(EXIT_TROUBLE, "-l prints names of files alone: it excludes -a, -c and --which");
+  }
+  if ((o->select.only_names || o->keys.with_name) && o->keys.args.n > 0) {
+    die(EXIT_TROUBLE, "%s is for key files, and -e gives the keys",
+        o->select.only_names ? "-l" : "-H");
+  }
   if (o->common.noperands > CHECK_FILTERS && many)
     die(EXIT_TROUBLE, "at most %d filters", CHECK_FILTERS);
 }
 
 /* The files to read keys from: --keys, or the operands after the filters. */
-static const char *const *check_key_files(const check_options *o, size_t nfilters, size_t *n) {
+static const char *const *check_key_files(check_options *o, size_t nfilters, size_t *n) {
   const char *const *paths = keys_operands(&o->common, &o->keys, (int)nfilters, n);
-  if (o->keys.files.n == 0) return paths;
+  if (o->keys.files.n == 0) return key_files_list(&o->keys, paths, n);
   if (*n > 0) die(EXIT_TROUBLE, "--keys and key files as operands are mutually exclusive");
   if (o->keys.args.n > 0) die(EXIT_TROUBLE, "--keys and -e are mutually exclusive");
   *n = o->keys.files.n;
-  return (const char *const *)o->keys.files.at;
+  return key_files_list(&o->keys, (const char *const *)o->keys.files.at, n);
 }
 
 /* As in grep a --max-count of 0 reads nothing. Returns the exit status of the key files. */
 static int check_keys(check *c, const char *const *paths, size_t npaths) {
   bool counts = selection_counts(&c->o->common, &c->o->select) && !c->o->common.quiet;
   if (c->o->select.max_count == 0) {
-    if (counts) check_count(c);
+    if (counts) check_count(c, NULL);
     out_flush();
     return EXIT_FOUND;
   }
@@ -407,9 +421,9 @@ static int check_keys(check *c, const char *const *paths, size_t npaths) {
     check_batch(c, s, b);
     if (b->idle) out_flush();
   }
-  if (counts) check_count(c);
+  int status = stream_status(s); /* the last file may have failed */
+  if (counts) check_count(c, s);
   out_flush();
-  int status = stream_status(s);
   stream_close(s);
   return selection_done(&c->selection) ? EXIT_FOUND : status; /* -q and a hit: as grep */
 }
@@ -444,6 +458,7 @@ static int check_run(options *common) {
     nay_sst_parquet_free(c.parquets[f].file);
   }
   free(c.parquets);
+  selection_end(&c.selection);
   return status;
 }
 
@@ -471,8 +486,9 @@ static const option_row check_rows[] = {
 };
 static const option_use check_uses[] = {
     TAKES(check_options, filter, FILTER_FILE_FORMAT | FILTER_SECRET),
-    TAKES(check_options, select, SELECT_COUNT | SELECT_MAX_COUNT),
-    TAKES(check_options, keys, KEYS_FILES | KEYS_ARGS | KEYS_LINE_NUMBER | KEYS_STYLE),
+    TAKES(check_options, select, SELECT_COUNT | SELECT_MAX_COUNT | SELECT_NAMES),
+    TAKES(check_options, keys,
+          KEYS_FILES | KEYS_DIRS | KEYS_ARGS | KEYS_NAME | KEYS_LINE_NUMBER | KEYS_STYLE),
     REPORTS(REPORT_JSON | REPORT_STRICT | REPORT_PROGRESS),
     {0},
 };
@@ -512,6 +528,9 @@ const command command_check = {
         "numbers, which follow its name when there are several, and with -c and -q, which print no "
         "keys, also with -a, there is nothing to "
         "number. "
+        "-H prints the name before each key also of one file, and with -c a count for each file; "
+        "-l "
+        "prints the names of the files with a selected key. "
         "With --max-count 0 no file is read and the exit status is 1; -c prints nothing then, as "
         "in grep, and with --json its document.\n"
         "\n"

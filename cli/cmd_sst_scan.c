@@ -188,6 +188,35 @@ static bool scan_shows_bytes(const sst_options *o) {
   return o->keys.type == NAY_KEY_HEX || o->keys.type == NAY_KEY_B64;
 }
 
+/* -c: with --json also what the scan did in each table. */
+static void scan_count(const scan *s, const table_list *t) {
+  const sst_options *o = s->o;
+  if (!selection_counts(&o->common, &o->select)) return;
+  if (!o->common.json) {
+    table_print_count(o, NULL, s->selected);
+    return;
+  }
+  json_begin("nay.sst.scan/1");
+  json_count("nselected", s->selected);
+  json_open("tables", '[');
+  for (size_t i = 0; i < t->n; i++) {
+    nay_sst_info info = {.size = sizeof info};
+    nay_sst_stats(t->at[i], &info);
+    json_open(NULL, '{');
+    json_text("file", t->names[i]);
+    json_count("nrange_checks", info.counters.range_checks);
+    json_count("nrange_useful", info.counters.range_useful);
+    json_count("nrange_false_positives", info.counters.range_false_positives);
+    json_count("nprefix_checks", info.counters.prefix_checks);
+    json_count("nprefix_useful", info.counters.prefix_useful);
+    json_count("nfilter_faults", info.counters.filter_faults);
+    json_count("nblock_reads", info.counters.block_reads);
+    json_close();
+  }
+  json_close();
+  json_end();
+}
+
 int sst_scan(sst_options *o) {
   if (o->prefix != NULL && (o->from != NULL || o->upto != NULL)) {
     die(EXIT_TROUBLE, "--prefix excludes --from and --to");
@@ -214,7 +243,7 @@ int sst_scan(sst_options *o) {
   } else {
     scan_many(&s, &t);
   }
-  if (selection_counts(&o->common, &o->select)) table_print_count(o, "nay.sst.scan/1", s.selected);
+  scan_count(&s, &t);
   out_flush();
   free(s.last);
   free(s.text);

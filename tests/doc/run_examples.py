@@ -100,14 +100,14 @@ def matches(expected, got):
     return re.fullmatch(pattern, got) is not None
 
 
-def run_shell(steps, directory):
-    """The output of each command, all run by one shell: cd, variables and $? carry over."""
+def run_shell(steps, directory, more=None):
+    """The output of each command, all run by one shell: cd, variables and $? carry over. more: its environment."""
     script = "exec 2>&1 </dev/null\n"
     for command, _ in steps:
         script += f"{command}\nnay_doc_status=$?; printf '\\036'; (exit $nay_doc_status)\n"
     path = os.pathsep.join([str(BUILD / "cli"), str(BUILD / "examples"), os.environ["PATH"]])
     env = {**os.environ, "PATH": path, "HOME": directory, "LC_ALL": "C.UTF-8",
-           "LD_LIBRARY_PATH": str(BUILD / "sqlite")}  # where `.load nay` of sqlite3 looks
+           "LD_LIBRARY_PATH": str(BUILD / "sqlite"), **(more or {})}  # where `.load nay` of sqlite3 looks
     done = subprocess.run(["bash", "-c", script], cwd=directory, env=env, timeout=1500, text=True,
                           stdout=subprocess.PIPE, errors="replace")
     return done.stdout.split(MARK)
@@ -209,8 +209,9 @@ def main():
         return tap.finish()
     documents = [SOURCE / name for name in ("README.md", "CONTRIBUTING.md", "ARCHITECTURE.md")]
     documents += sorted((SOURCE / "doc").rglob("*.md"))
-    # the page of the Redis module needs a server: tests/redis/test_readme.py runs it
-    documents += sorted(set((SOURCE / "plugins").glob("*/README.md")) - {SOURCE / "plugins/redis/README.md"})
+    # pages that need a server: tests/redis/test_readme.py and tests/sql/test_sql_pages.py run them
+    servers = {SOURCE / f"plugins/{name}/README.md" for name in ("redis", "postgres", "duckdb")}
+    documents += sorted(set((SOURCE / "plugins").glob("*/README.md")) - servers)
     documents += sorted((SOURCE / "examples").glob("*/README.md"))
     documents += sorted((SOURCE / "bindings").glob("*/README.md"))
     for path in documents:

@@ -48,8 +48,8 @@ def blob(bytes_):
 
 
 class Duck:
-    def __init__(self, extension=EXTENSION):
-        self.process = subprocess.Popen(["node", HERE / "duckdb_shell.mjs", PACKAGES, extension], text=True,
+    def __init__(self, extension=EXTENSION, cwd=None):
+        self.process = subprocess.Popen(["node", HERE / "duckdb_shell.mjs", PACKAGES, extension], text=True, cwd=cwd,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def __call__(self, sql):

@@ -124,11 +124,11 @@ def user():
     raise Skip("no user to run a server as")
 
 
-def compile_extension(where, options=()):
+def compile_extension(where):
     """PGXS, out of the tree. NAY_BUILD is the directory of libnay.a."""
     where.mkdir(parents=True, exist_ok=True)
     done = subprocess.run(["make", "-s", "-C", where, "-f", SOURCE / "plugins/postgres/Makefile", f"PG_CONFIG={CONFIG}",
-                           f"NAY_BUILD={BUILD}", "NAY_CFLAGS=-Wextra -Wno-unused-parameter -Werror", *options],
+                           f"NAY_BUILD={BUILD}", "NAY_CFLAGS=-Wextra -Wno-unused-parameter -Werror"],
                           capture_output=True, text=True, timeout=900)
     if done.returncode:
         raise AssertionError(done.stdout + done.stderr)
@@ -137,7 +137,8 @@ def compile_extension(where, options=()):
 class Place:
     """The programs and the extension, in a directory of its own."""
 
-    def __init__(self):
+    def __init__(self, make_install=None):
+        """make_install(DESTDIR) installs the extension; without it, this build's is installed by its own Makefile."""
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="nay-pg-"))
         self.user = user()
         self.clusters = []
@@ -148,11 +149,14 @@ class Place:
         shutil.copytree(bin_, self.bin)
         for folder in (lib, share):
             self.link(folder)
+        (make_install or self.install)(self.root)
+        self.own(self.root)
+
+    def install(self, destination):
         compile_extension(BUILD / "postgres")
         subprocess.run(["make", "-s", "-C", BUILD / "postgres", "-f", SOURCE / "plugins/postgres/Makefile", "install",
-                        f"PG_CONFIG={CONFIG}", f"NAY_BUILD={BUILD}", f"DESTDIR={self.root}"], check=True,
+                        f"PG_CONFIG={CONFIG}", f"NAY_BUILD={BUILD}", f"DESTDIR={destination}"], check=True,
                        capture_output=True, timeout=900)
-        self.own(self.root)
 
     def link(self, folder):
         target = self.root / folder.relative_to("/")
