@@ -8,6 +8,7 @@
 
 #include "key_print.h"
 #include "keys.h"
+#include "numbers.h"
 #include "select.h"
 #include "table_foreign.h"
 #include "tables.h"
@@ -188,6 +189,50 @@ static bool scan_shows_bytes(const sst_options *o) {
   return o->keys.type == NAY_KEY_HEX || o->keys.type == NAY_KEY_B64;
 }
 
+/* ---- what filters saved ---- */
+
+static void scan_json(const scan *s, const table_list *t) {
+  nay_sst_info is = {.size = sizeof is};
+  json_begin("nay.sst.scan/1");
+  json_count("nselected", s->selected);
+  json_open("tables", '[');
+  for (size_t i = 0; i < t->n; i++) {
+    nay_sst_stats(t->at[i], &is);
+    json_open(NULL, '{');
+    json_text("table", t->names[i]);
+    json_count("nprefix_checks", is.counters.prefix_checks);
+    json_count("nprefix_useful", is.counters.prefix_useful);
+    json_count("nfilter_faults", is.counters.filter_faults);
+    json_count("nblock_reads", is.counters.block_reads);
+    json_close();
+  }
+  json_close();
+  json_end();
+}
+
+/* A table that its prefix filter excludes is not searched: no block of it is read. */
+static void scan_report(const table_list *t) {
+  uint64_t checks = 0, useful = 0, reads = 0;
+  nay_sst_info is = {.size = sizeof is};
+  for (size_t i = 0; i < t->n; i++) {
+    nay_sst_stats(t->at[i], &is);
+    checks += is.counters.prefix_checks;
+    useful += is.counters.prefix_useful;
+    reads += is.counters.block_reads;
+  }
+  if (checks == 0) return;
+  char probed[NUMBER_TEXT], nays[NUMBER_TEXT], blocks[NUMBER_TEXT];
+  message("prefix filters probed: %s, tables excluded by them: %s, blocks read: %s",
+          count_text((double)checks, probed), count_text((double)useful, nays),
+          count_text((double)reads, blocks));
+}
+
+static void scan_count(const scan *s, const table_list *t) {
+  if (!selection_counts(&s->o->common, &s->o->select)) return;
+  if (s->o->common.json) scan_json(s, t);
+  if (!s->o->common.json) out_text("%llu\n", (unsigned long long)s->selected);
+}
+
 int sst_scan(sst_options *o) {
   if (o->prefix != NULL && (o->from != NULL || o->upto != NULL)) {
     die(EXIT_TROUBLE, "--prefix excludes --from and --to");
@@ -214,8 +259,9 @@ int sst_scan(sst_options *o) {
   } else {
     scan_many(&s, &t);
   }
-  if (selection_counts(&o->common, &o->select)) table_print_count(o, "nay.sst.scan/1", s.selected);
+  scan_count(&s, &t);
   out_flush();
+  scan_report(&t);
   free(s.last);
   free(s.text);
   tables_close(&t);
