@@ -189,48 +189,50 @@ static bool scan_shows_bytes(const sst_options *o) {
   return o->keys.type == NAY_KEY_HEX || o->keys.type == NAY_KEY_B64;
 }
 
-/* ---- what filters saved ---- */
-
-static void scan_json(const scan *s, const table_list *t) {
-  nay_sst_info is = {.size = sizeof is};
+/* -c: with --json also what the scan did in each table. */
+static void scan_count(const scan *s, const table_list *t) {
+  const sst_options *o = s->o;
+  if (!selection_counts(&o->common, &o->select)) return;
+  if (!o->common.json) {
+    out_text("%llu\n", (unsigned long long)s->selected);
+    return;
+  }
   json_begin("nay.sst.scan/1");
   json_count("nselected", s->selected);
   json_open("tables", '[');
   for (size_t i = 0; i < t->n; i++) {
-    nay_sst_stats(t->at[i], &is);
+    nay_sst_info info = {.size = sizeof info};
+    nay_sst_stats(t->at[i], &info);
     json_open(NULL, '{');
     json_text("table", t->names[i]);
-    json_count("nprefix_checks", is.counters.prefix_checks);
-    json_count("nprefix_useful", is.counters.prefix_useful);
-    json_count("nfilter_faults", is.counters.filter_faults);
-    json_count("nblock_reads", is.counters.block_reads);
+    json_count("nrange_checks", info.counters.range_checks);
+    json_count("nrange_useful", info.counters.range_useful);
+    json_count("nrange_false_positives", info.counters.range_false_positives);
+    json_count("nprefix_checks", info.counters.prefix_checks);
+    json_count("nprefix_useful", info.counters.prefix_useful);
+    json_count("nfilter_faults", info.counters.filter_faults);
+    json_count("nblock_reads", info.counters.block_reads);
     json_close();
   }
   json_close();
   json_end();
 }
 
-/* A table that its prefix filter excludes is not searched: no block of it is read. */
+/* A table that its prefix or range filter excludes is not searched: no block of it is read. */
 static void scan_report(const table_list *t) {
   uint64_t checks = 0, useful = 0, reads = 0;
   nay_sst_info is = {.size = sizeof is};
   for (size_t i = 0; i < t->n; i++) {
     nay_sst_stats(t->at[i], &is);
-    checks += is.counters.prefix_checks;
-    useful += is.counters.prefix_useful;
+    checks += is.counters.prefix_checks + is.counters.range_checks;
+    useful += is.counters.prefix_useful + is.counters.range_useful;
     reads += is.counters.block_reads;
   }
   if (checks == 0) return;
   char probed[NUMBER_TEXT], nays[NUMBER_TEXT], blocks[NUMBER_TEXT];
-  message("prefix filters probed: %s, tables excluded by them: %s, blocks read: %s",
+  message("filters probed: %s, tables excluded by them: %s, blocks read: %s",
           count_text((double)checks, probed), count_text((double)useful, nays),
           count_text((double)reads, blocks));
-}
-
-static void scan_count(const scan *s, const table_list *t) {
-  if (!selection_counts(&s->o->common, &s->o->select)) return;
-  if (s->o->common.json) scan_json(s, t);
-  if (!s->o->common.json) out_text("%llu\n", (unsigned long long)s->selected);
 }
 
 int sst_scan(sst_options *o) {

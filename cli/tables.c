@@ -10,6 +10,7 @@
 
 #include "numbers.h"
 #include "outfile.h"
+#include "range_form.h"
 
 #define TABLE_CACHE ((size_t)32 << 20) /* bytes of blocks, and as many of filters */
 #define TABLE_BLOCK_MOST (1u << 30)    /* bytes of a block */
@@ -125,7 +126,7 @@ const char *table_output(const sst_options *o) {
 static void plan_blocks(const sst_options *o, table_plan *plan) {
   double bits = o->size.bits_per_key != 0 ? o->size.bits_per_key : 10;
   options_refuse(&o->common, "nkeys", "sst --filter leveldb and small");
-  if (o->size.fpr != 0 || o->size.kind != NAY_AUTO) {
+  if ((o->size.fpr != 0 && !o->range_filter) || o->size.kind != NAY_AUTO) {
     die(EXIT_TROUBLE, "-p and -t are for --filter full and partitioned; here -b says how large");
   }
   if (bits != floor(bits) || bits < 1 || bits > 4096) {
@@ -167,11 +168,42 @@ static void plan_codec(const sst_options *o, table_plan *plan) {
   die(EXIT_TROUBLE, "this program was built without %s", codecs[o->compress].name);
 }
 
+void table_set_filters(sst_options *o) {
+  unsigned whole = o->filters & ~(1u << TABLE_RANGE);
+  o->range_filter = whole != o->filters;
+  o->table_filter = o->filters == 0 ? TABLE_DEFAULT : TABLE_NONE;
+  if ((whole & (whole - 1)) != 0) {
+    die(EXIT_TROUBLE, "--filter: one kind of filter, and range if you like");
+  }
+  for (unsigned i = 0; i < TABLE_RANGE; i++) {
+    if (whole == 1u << i) o->table_filter = i;
+  }
+}
+
+#define TABLE_RANGE_FPR 0.01
+
+void table_plan_ranges(const sst_options *o, unsigned *type, table_plan *plan) {
+  if (!o->range_filter) {
+    options_refuse(&o->common, "range-length, range-keys, range-delimiter",
+                   "sst without --filter range");
+    return;
+  }
+  size_options size = o->size;
+  size.kind = NAY_RANGE;
+  size.bits_per_key = 0; /* of the other filter */
+  size.nkeys = 0;
+  plan->range = size_params(&size, NULL, TABLE_RANGE_FPR);
+  range_form(&size, type, &plan->range);
+  plan->write.range = &plan->range;
+}
+
 void table_plan_make(const sst_options *o, table_plan *plan) {
   *plan = (table_plan){.write = {sizeof plan->write, .params = &plan->params},
                        .params = size_params(&o->size, NULL, 0),
                        .policy = {.size = sizeof plan->policy},
                        .prefix = {.size = sizeof plan->prefix}};
+  plan->params.range_length = 0; /* of the range filter: table_plan_ranges */
+  plan->params.range_keys = plan->params.range_delimiter = 0;
   switch ((table_filter)o->table_filter) {
     case TABLE_DEFAULT:
     case TABLE_FULL: plan->write.filter = NAY_SST_FULL_FILTER; break;
@@ -182,8 +214,10 @@ void table_plan_make(const sst_options *o, table_plan *plan) {
     case TABLE_LEVELDB:
     case TABLE_SMALL: plan_blocks(o, plan); break;
     case TABLE_NONE:
-      options_refuse(&o->common, "type, nkeys, fpr, bits", "sst --filter none");
+      options_refuse(&o->common, o->range_filter ? "type, nkeys, bits" : "type, nkeys, fpr, bits",
+                     o->range_filter ? "sst --filter range alone" : "sst --filter none");
       break;
+    case TABLE_RANGE: break; /* never by itself: table_set_filters */
     case TABLE_QUOTIENT: die(EXIT_TROUBLE, "--filter quotient is for --format nori");
   }
   plan_prefix(o, plan);

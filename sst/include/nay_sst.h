@@ -292,6 +292,14 @@ typedef struct nay_sst_write_options {
   /* Layout of another engine, from nay_sst_layout_at; see below. NULL: LevelDB's layout. */
   const char *layout;
   bool quotient; /* nori: stores a quotient filter in each block (version 2) */
+  /*
+   * Adds a range filter of all user keys (nay_range.h), which scans with two bounds probe before
+   * they read a block; LevelDB ignores it. Params of a builder: fpr and range_length, or
+   * bits_per_key and range_length, range_keys and range_delimiter, hash and seed; kind 0 or
+   * NAY_RANGE. Deletions and merge operands are keys of the filter as values are. NAY_EINVAL with a
+   * comparator, whose order the filter does not know. NULL: none.
+   */
+  const nay_params *range;
 } nay_sst_write_options;
 
 typedef struct nay_sst_writer nay_sst_writer;
@@ -514,12 +522,15 @@ typedef struct nay_sst_counters {
   uint64_t filter_loads;  /* filter partitions, or filters of the cache, that were read */
   uint64_t prefix_checks;
   uint64_t prefix_useful;
-  uint64_t hashes;      /* keys that were hashed for native filters */
-  uint64_t block_reads; /* data blocks that were searched, cached blocks included */
-  uint64_t cache_hits;  /* data blocks found in the cache */
-  uint64_t operands;    /* merge operands that gets through a lookup have met */
-  uint64_t index_loads; /* indexes that were read into the cache */
-  uint64_t reserved[4]; /* 0 */
+  uint64_t hashes;                /* keys that were hashed for native filters */
+  uint64_t block_reads;           /* data blocks that were searched, cached blocks included */
+  uint64_t cache_hits;            /* data blocks found in the cache */
+  uint64_t operands;              /* merge operands that gets through a lookup have met */
+  uint64_t index_loads;           /* indexes that were read into the cache */
+  uint64_t range_checks;          /* ranges that the range filter was asked for */
+  uint64_t range_useful;          /* of them, answered with nay: no block was read */
+  uint64_t range_false_positives; /* of them, answered with maybe, and no entry was in the range */
+  uint64_t reserved[1];           /* 0 */
 } nay_sst_counters;
 
 /* nay_sst_info: the description of an open table. Texts and keys are views, valid while the table
@@ -551,6 +562,8 @@ typedef struct nay_sst_info {
   const nay_sst_properties *properties; /* NULL: the table does not state them */
   const nay_sst_foreign_info *foreign;  /* NULL: the table is in LevelDB's layout */
   nay_sst_counters counters;            /* a snapshot of this table's counters */
+  uint64_t range_bytes;                 /* bytes of the range filter; 0: the table has none */
+  bool range_used;                      /* it is intact, and the keys are in the order of bytes */
 } nay_sst_info;
 
 /* nay_sst_stats: describes the table, its properties and its counters. The call reads nothing from

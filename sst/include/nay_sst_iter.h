@@ -15,7 +15,8 @@
  *
  * A scan shows each user key once, with the value that a get at the same sequence number finds: the
  * newest version at or below that number. A key whose newest version is a deletion is not shown.
- * Tables outside the bounds, and tables whose prefix filter excludes the range, are never read. Of
+ * Tables outside the bounds, and tables whose range or prefix filter excludes the range, are never
+ * read; a seek below an upper bound asks the range filters again, for what is left of the range. Of
  * a disjoint level one table is open at a time.
  *
  * Values are views of their blocks. Keys and combined values are in the iterator's memory. All of
@@ -67,9 +68,9 @@ NAY_API nay_status nay_sst_iter_seek_for_prev(nay_sst_iter *iter, const void *ke
 
 /*
  * nay_sst_iter_seek_range: moves to the first entry at or after `from` (NULL: the first entry).
- * From then on next ends before `to` (NULL: no end). Both are user keys. If all keys of the range
- * share a prefix, the prefix filter is probed first, and if it answers nay, no block is read. Any
- * other seek, first and last remove the end.
+ * From then on next ends before `to` (NULL: no end). Both are user keys. The range filter, and if
+ * all keys of the range share a prefix the prefix filter, are probed first; if one answers nay, no
+ * block is read. Any other seek, first and last remove the end.
  */
 NAY_API nay_status nay_sst_iter_seek_range(nay_sst_iter *iter, const void *from, size_t from_len,
                                            const void *to, size_t to_len);

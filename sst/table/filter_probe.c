@@ -200,11 +200,16 @@ static bool filter_range_has_one_prefix(const nay_sst *t, nay_bytes from, const 
   return true;
 }
 
-nay_verdict nay_sst__probe_range(const nay_sst *t, nay_bytes from, const nay_bytes *to) {
+nay_verdict nay_sst__probe_range(const nay_sst *t, nay_bytes from, const nay_bytes *to,
+                                 bool *asked) {
   size_t n;
   nay_hold *hold = NULL;
-  if (!t->filters.prefix_used || !filter_range_has_one_prefix(t, from, to)) return NAY_NOT_PROBED;
+  nay_verdict range = to != NULL ? nay_sst__probe_range_filter(t, from, *to) : NAY_NOT_PROBED;
+  *asked = range == NAY_SAYS_MAYBE;
+  if (range == NAY_SAYS_NAY) return range;
+  if (!t->filters.prefix_used || !filter_range_has_one_prefix(t, from, to)) return range;
   nay_verdict verdict = filter_probe_prefix(t, from.at, from.len, &hold, &n);
   nay_sst__hold_free(hold);
+  if (verdict == NAY_SAYS_NAY && *asked) nay_sst__range_false_positive(t);
   return verdict;
 }

@@ -215,13 +215,17 @@ static nay_status iter_set_end(nay_sst_iter *it, bool has_end, const void *end, 
   return iter_set_status(it, nay__fail(&it->diag, NAY_ENOMEM, "no memory for a key", 0));
 }
 
-/* Seeks `from` in a range whose end is set, unless the prefix filter excludes the range. */
+/* Seeks `from` in a range whose end is set, unless a filter excludes the range. */
 static nay_status iter_seek_range(nay_sst_iter *it, const uint8_t *from, size_t len) {
   nay_bytes start = {from, len}, end = {it->end.at, it->end.len};
-  if (nay_sst__probe_range(it->table, start, it->has_end ? &end : NULL) == NAY_SAYS_NAY) {
+  bool asked;
+  if (it->end.at == NULL) end.at = (const uint8_t *)"";
+  if (nay_sst__probe_range(it->table, start, it->has_end ? &end : NULL, &asked) == NAY_SAYS_NAY) {
     return iter_set_status(it, NAY_EEND);
   }
-  return iter_seek(it, from, len);
+  nay_status status = iter_seek(it, from, len);
+  if (asked && status == NAY_EEND) nay_sst__range_false_positive(it->table);
+  return status;
 }
 
 nay_status nay_sst_iter_seek_range(nay_sst_iter *it, const void *from, size_t from_len,

@@ -79,18 +79,22 @@ static inline void seal_table(uint8_t *bytes, size_t len) {
   seal_block(bytes, f.index);
 }
 
-/* seal_properties: checksums that fit what the properties say now, and no other block changes. */
-static inline void seal_properties(uint8_t *bytes, size_t len) {
-  static const char name[] = "nay.properties";
+/* seal_named: checksums that fit what the block behind this entry of the metaindex is now, and no
+ * other block changes. */
+static inline void seal_named(uint8_t *bytes, size_t len, const char *name) {
   nay_footer f;
   nay_handle h;
-  size_t at = len - sizeof name;
+  size_t n = strlen(name), at = len - n;
   if (nay_sst__footer_load(bytes, len, len, NULL, &f) != NAY_OK) abort();
-  while (memcmp(bytes + at, name, sizeof name - 1) != 0) at--;
-  const uint8_t *behind = nay_sst__handle_load(bytes + at + sizeof name - 1, bytes + len, &h);
+  while (memcmp(bytes + at, name, n) != 0) at--;
+  const uint8_t *behind = nay_sst__handle_load(bytes + at + n, bytes + len, &h);
   seal_block(bytes, h);
   memcpy(bytes + (behind - bytes), bytes + h.offset + h.size + 1, 4);
   seal_block(bytes, f.metaindex);
+}
+
+static inline void seal_properties(uint8_t *bytes, size_t len) {
+  seal_named(bytes, len, "nay.properties");
 }
 
 static inline void exercise_key(const nay_sst *t, const nay_sst_lookup *l, const void *key,

@@ -231,6 +231,14 @@ static nay_status in_write_params(const void *o, nay_diag *diag) {
   nay_sst_write_options how = {sizeof how, .filter = NAY_SST_FULL_FILTER, .params = o};
   return in_write(&how, diag);
 }
+static void fill_range(void *o) {
+  nay_params p = {.size = sizeof p, .fpr = 0.01, .range_length = 10};
+  memcpy(o, &p, sizeof p);
+}
+static nay_status in_write_range(const void *o, nay_diag *diag) {
+  nay_sst_write_options how = {sizeof how, .range = o};
+  return in_write(&how, diag);
+}
 static nay_status in_write_policy(const void *o, nay_diag *diag) {
   nay_sst_write_options how = {sizeof how, .filter = NAY_SST_FULL_FILTER, .policy = o};
   return in_write(&how, diag);
@@ -466,6 +474,7 @@ static const input inputs[] = {
     INPUT(nay_params, fill_format, in_format_new),
     INPUT(nay_params, fill_format, in_format_builder),
     INPUT(nay_params, fill_native, in_write_params),
+    INPUT(nay_params, fill_range, in_write_range),
     INPUT(nay_sst_write_options, fill_nothing, in_write),
     INPUT(nay_sst_write_options, fill_nothing, in_compact_write),
     INPUT(nay_sst_read_options, fill_nothing, in_read),
