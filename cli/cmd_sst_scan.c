@@ -263,7 +263,7 @@ int sst_scan(sst_options *o) {
   }
   scan_count(&s, &t);
   out_flush();
-  scan_report(&t);
+  if (!o->common.json) scan_report(&t);
   free(s.last);
   free(s.text);
   tables_close(&t);
