@@ -218,19 +218,19 @@ static void scan_count(const scan *s, const table_list *t) {
   json_end();
 }
 
-/* A table that its prefix or range filter excludes is not searched: no block of it is read. */
+/* A table that its prefix filter excludes is not searched: no block of it is read. */
 static void scan_report(const table_list *t) {
   uint64_t checks = 0, useful = 0, reads = 0;
   nay_sst_info is = {.size = sizeof is};
   for (size_t i = 0; i < t->n; i++) {
     nay_sst_stats(t->at[i], &is);
-    checks += is.counters.prefix_checks + is.counters.range_checks;
-    useful += is.counters.prefix_useful + is.counters.range_useful;
+    checks += is.counters.prefix_checks;
+    useful += is.counters.prefix_useful;
     reads += is.counters.block_reads;
   }
   if (checks == 0) return;
   char probed[NUMBER_TEXT], nays[NUMBER_TEXT], blocks[NUMBER_TEXT];
-  message("filters probed: %s, tables excluded by them: %s, blocks read: %s",
+  message("prefix filters probed: %s, tables excluded by them: %s, blocks read: %s",
           count_text((double)checks, probed), count_text((double)useful, nays),
           count_text((double)reads, blocks));
 }

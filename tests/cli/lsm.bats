@@ -206,7 +206,7 @@ for a in json.load(sys.stdin)["allocations"]:
   [ "$(counts all.ldb)" = '[9,[[0,0,1]]]' ]
   [ "$(counts all.ldb b.ldb --prefix ab:)" = '[0,[[1,1,0],[0,0,0]]]' ]
   run -1 --separate-stderr nay sst scan all.ldb --prefix b:
-  [ "$stderr" = 'nay sst: filters probed: 1, tables excluded by them: 1, blocks read: 0' ]
+  [ "$stderr" = 'nay sst: prefix filters probed: 1, tables excluded by them: 1, blocks read: 0' ]
   run -0 --separate-stderr nay sst scan -c all.ldb
   [ "$output$stderr" = 9 ]
 }
