@@ -80,7 +80,7 @@ static void build_write_foreign(build *b, const table_row *row) {
   bool deletes = given || !table_layout_is_nori(b->o->table_format);
   nay_sst_entry version = {sizeof version, .key = row->key, .len = row->len,
                            .sequence = given ? b->o->sequence : 0,
-                           .deleted = deletes && !row->has_value};
+                           .type = deletes && !row->has_value ? NAY_SST_DELETE : NAY_SST_PUT};
   nay_status status =
       nay_sst_writer_add_entry(b->writer, &version, row->value, row->value_len, &diag);
   if (status == NAY_EINVAL) {
@@ -111,7 +111,8 @@ static void build_write(build *b, const table_row *row) {
     status = nay_sst_writer_add(b->writer, row->key, row->len, row->value, row->value_len, &diag);
   } else {
     nay_sst_entry version = {sizeof version, .key = row->key, .len = row->len,
-                             .sequence = b->o->sequence, .deleted = !row->has_value};
+                             .sequence = b->o->sequence,
+                             .type = row->has_value ? NAY_SST_PUT : NAY_SST_DELETE};
     status = nay_sst_writer_add_entry(b->writer, &version, row->value, row->value_len, &diag);
   }
   if (status == NAY_EINVAL) build_refused(b, row);

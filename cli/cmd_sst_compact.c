@@ -35,13 +35,13 @@ typedef struct compact {
 } compact;
 
 /* Called by several threads: one of them shows it. A signal cancels. */
-static bool compact_progress(void *ctx, const nay_sst_compact_stats *so_far) {
+static nay_status compact_progress(void *ctx, const nay_sst_compact_stats *so_far) {
   compact *c = ctx;
   if (pthread_mutex_trylock(&c->progress) == 0) {
     progress_update(0, so_far->read);
     pthread_mutex_unlock(&c->progress);
   }
-  return !signals_abort();
+  return signals_abort() ? NAY_ECANCELED : NAY_OK;
 }
 
 /* ---- several outputs ---- */

@@ -38,7 +38,7 @@ static bool scan_is_seen(scan *s, const nay_sst_entry *v) {
   memcpy(s->last, v->key, v->len);
   s->last_len = v->len;
   s->has_last = true;
-  return !v->deleted;
+  return v->type != NAY_SST_DELETE;
 }
 
 /* The key as --key says it is written. */
@@ -68,9 +68,9 @@ static void scan_print(scan *s, const char *path, const nay_sst_entry *v, const 
     json_bytes("key", (const uint8_t *)key, len);
     if (tells_version && s->terms) json_count("term", v->term);
     if (tells_version) json_count("sequence", v->sequence);
-    if (tells_version) json_bool("deleted", v->deleted);
-    if (tells_version && v->merge) json_bool("merge", true);
-    if (!v->deleted && !s->o->no_values) json_bytes("value", value, value_len);
+    if (tells_version) json_bool("deleted", v->type == NAY_SST_DELETE);
+    if (tells_version && v->type == NAY_SST_MERGE) json_bool("merge", true);
+    if (v->type != NAY_SST_DELETE && !s->o->no_values) json_bytes("value", value, value_len);
     json_end();
     return;
   }
@@ -78,8 +78,8 @@ static void scan_print(scan *s, const char *path, const nay_sst_entry *v, const 
     out_text("%llu:", (unsigned long long)v->term);
   }
   if (tells_version) {
-    const char *type = v->deleted ? "delete" : v->merge ? "merge" : "put";
-    out_text("%llu\t%s\t", (unsigned long long)v->sequence, type);
+    static const char *const types[] = {"put", "delete", "merge"};
+    out_text("%llu\t%s\t", (unsigned long long)v->sequence, types[v->type]);
   }
   table_print_entry(s->o, key, len, value, value_len);
 }
@@ -92,7 +92,7 @@ static void scan_entry(scan *s, const char *path, const nay_sst_iter *it) {
     die(EXIT_DAMAGED, "%s: a key is not an internal key", path);
   }
   if (s->internal && v.sequence > s->o->snapshot) return;
-  if (v.merge && !s->o->versions) {
+  if (v.type == NAY_SST_MERGE && !s->o->versions) {
     die(EXIT_TROUBLE, "%s: a key has merge operands, which need their operator: use --versions",
         path);
   }

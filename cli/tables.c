@@ -25,15 +25,7 @@ void table_die(const char *path, nay_status status, const nay_diag *diag) {
 /* The extractor of that name, when it is the library's. */
 static bool table_prefix_of(const char *name, nay_sst_prefix *prefix) {
   *prefix = (nay_sst_prefix){.size = sizeof *prefix};
-  unsigned long number;
-  if (name == NULL) return false;
-  if (sscanf(name, "nay.fixed.%lu", &number) == 1) {
-    return nay_sst_prefix_fixed(number, prefix) == NAY_OK && strcmp(prefix->name, name) == 0;
-  }
-  if (sscanf(name, "nay.delimiter.%lu", &number) == 1 && number < 256) {
-    return nay_sst_prefix_delimiter((uint8_t)number, prefix) == NAY_OK;
-  }
-  return false;
+  return nay_sst_prefix_find(name, prefix) == NAY_OK;
 }
 
 /* One for all tables of the command: blocks that are read or uncompressed, partitions of filters.
@@ -139,20 +131,20 @@ static void plan_blocks(const sst_options *o, table_plan *plan) {
 }
 
 static void plan_prefix(const sst_options *o, table_plan *plan) {
-  if (o->prefix_length != 0 && o->prefix_delimiter != NULL) {
+  char name[32];
+  const char *delimiter = o->prefix_delimiter;
+  if (o->prefix_length == 0 && delimiter == NULL) return;
+  if (o->prefix_length != 0 && delimiter != NULL) {
     die(EXIT_TROUBLE, "--prefix-length and --prefix-delimiter are mutually exclusive");
   }
-  if (o->prefix_length != 0) {
-    if (nay_sst_prefix_fixed(o->prefix_length, &plan->prefix) != NAY_OK) {
-      die(EXIT_TROUBLE, "--prefix-length: from 1 to 65535");
-    }
-    plan->write.prefix = &plan->prefix;
+  if (delimiter != NULL) {
+    if (strlen(delimiter) != 1) die(EXIT_TROUBLE, "--prefix-delimiter: one character");
+    snprintf(name, sizeof name, "nay.delimiter.%u", (unsigned)(uint8_t)delimiter[0]);
+  } else {
+    snprintf(name, sizeof name, "nay.fixed.%llu", (unsigned long long)o->prefix_length);
   }
-  if (o->prefix_delimiter != NULL) {
-    if (strlen(o->prefix_delimiter) != 1) die(EXIT_TROUBLE, "--prefix-delimiter: one character");
-    (void)nay_sst_prefix_delimiter((uint8_t)o->prefix_delimiter[0], &plan->prefix);
-    plan->write.prefix = &plan->prefix;
-  }
+  if (!table_prefix_of(name, &plan->prefix)) die(EXIT_TROUBLE, "--prefix-length: from 1 to 65535");
+  plan->write.prefix = &plan->prefix;
 }
 
 static void plan_codec(const sst_options *o, table_plan *plan) {

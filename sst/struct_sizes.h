@@ -11,7 +11,7 @@
 #include "nay_sst_lookup.h"
 #include "nay_sst_parquet.h"
 
-#define NAY_ABI_SST_VERSION NAY_ABI(nay_sst_entry, term)
+#define NAY_ABI_SST_ENTRY NAY_ABI(nay_sst_entry, term)
 #define NAY_ABI_SST_WRITE NAY_ABI(nay_sst_write_options, range)
 #define NAY_ABI_SST_READ NAY_ABI(nay_sst_read_options, layout)
 #define NAY_ABI_SST_CACHE NAY_ABI(nay_sst_cache_info, filter)

@@ -125,7 +125,8 @@ static nay_status filters_load_properties(nay_sst_filters *t, nay_diag *diag) {
     }
   }
   t->order_unknown = p->other_comparator;
-  t->has_extractor = nay_sst__prefix_by_name(p->prefix_extractor, &t->extractor);
+  t->extractor = (nay_sst_prefix){.size = sizeof t->extractor};
+  t->has_extractor = nay_sst_prefix_find(p->prefix_extractor, &t->extractor) == NAY_OK;
   return NAY_OK;
 }
 

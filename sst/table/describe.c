@@ -1,6 +1,15 @@
-/* describe.c - implements nay_sst_stats: description, properties and counters of an open table. */
+/* describe.c - nay_sst_stats (description, properties and counters of an open table), and
+ * nay_sst_version. */
 #include "table/table.h"
 #include "table/translated.h"
+
+#define VERSION_TEXT(x) #x
+#define VERSION_NUMBER(x) VERSION_TEXT(x)
+
+const char *nay_sst_version(void) {
+  return VERSION_NUMBER(NAY_SST_VERSION_MAJOR) "." VERSION_NUMBER(
+      NAY_SST_VERSION_MINOR) "." VERSION_NUMBER(NAY_SST_VERSION_PATCH);
+}
 
 static const void *describe_bytes(const uint8_t *at, size_t len) {
   return len != 0 ? at : (const void *)"";

@@ -99,7 +99,7 @@ static nay_verdict filter_probe_prefix(const nay_sst *t, const uint8_t *key, siz
                                        nay_hold **hold, size_t *prefix_len) {
   size_t n = 0;
   const nay_sst_prefix *prefix = t->options.prefix;
-  if (!t->filters.prefix_used || !prefix->extract(prefix->ctx, key, len, &n) || n > len)
+  if (!t->filters.prefix_used || prefix->extract(prefix->ctx, key, len, &n) != NAY_OK || n > len)
     return NAY_NOT_PROBED;
   nay_cache_entry *e = NULL;
   const nay_filter *f = t->filters.prefix;
@@ -180,7 +180,7 @@ static bool filter_contiguous_prefix(const nay_sst *t, nay_bytes prefix, const n
   const nay_sst_prefix *extractor = t->options.prefix;
   size_t n = 0;
   return t->order.user->prefixes_contiguous && to != NULL &&
-         extractor->extract(extractor->ctx, to->at, to->len, &n) && n == prefix.len &&
+         extractor->extract(extractor->ctx, to->at, to->len, &n) == NAY_OK && n == prefix.len &&
          n <= to->len && memcmp(to->at, prefix.at, n) == 0;
 }
 
@@ -188,7 +188,7 @@ static bool filter_contiguous_prefix(const nay_sst *t, nay_bytes prefix, const n
 static bool filter_range_has_one_prefix(const nay_sst *t, nay_bytes from, const nay_bytes *to) {
   size_t n = 0;
   const nay_sst_prefix *prefix = t->options.prefix;
-  if (!prefix->extract(prefix->ctx, from.at, from.len, &n) || n > from.len) {
+  if (prefix->extract(prefix->ctx, from.at, from.len, &n) != NAY_OK || n > from.len) {
     return false;
   }
   nay_bytes start = {from.at, n};

@@ -98,9 +98,8 @@ static bool writer_compress(nay_sst_writer *w, const nay_buffer *raw) {
   size_t bound = codec->bound(codec->ctx, raw->len), len = bound;
   w->compressed.len = 0;
   if (nay__buffer_reserve(&w->compressed, bound, &w->allocator) != NAY_OK) return false;
-  if (!codec->compress(codec->ctx, raw->at, raw->len, w->compressed.at, &len) || len > bound) {
-    return false;
-  }
+  nay_status status = codec->compress(codec->ctx, raw->at, raw->len, w->compressed.at, bound, &len);
+  if (status != NAY_OK || len > bound) return false;
   w->compressed.len = len;
   return len < raw->len - raw->len / 8;
 }
@@ -138,7 +137,13 @@ static nay_status writer_finish_partition(nay_sst_writer *w) {
 static nay_status writer_filter_prefix(nay_sst_writer *w, const uint8_t *key, size_t len) {
   size_t n = 0;
   const nay_sst_prefix *prefix = w->options.prefix;
-  if (prefix == NULL || !prefix->extract(prefix->ctx, key, len, &n) || n > len) return NAY_OK;
+  if (prefix == NULL) return NAY_OK;
+  nay_status status = prefix->extract(prefix->ctx, key, len, &n);
+  if (status == NAY_ENOENT) return NAY_OK;
+  if (status != NAY_OK) {
+    return nay__fail(&w->why, status, "the prefix extractor failed", 0);
+  }
+  if (n > len) return NAY_OK;
   bool same = w->prefix_filter.n != 0 && w->last_prefix.len == n &&
               (n == 0 || memcmp(w->last_prefix.at, key, n) == 0);
   if (same) return NAY_OK;
@@ -269,17 +274,18 @@ nay_status nay_sst_writer_add_entry(nay_sst_writer *w, const nay_sst_entry *from
   uint8_t trailer[NAY_KEY_TRAILER];
   nay_sst_entry full, *v = &full;
   if (w == NULL || from == NULL) return nay__fail(diag, NAY_EINVAL, "writer or entry is NULL", 0);
-  NAY_TRY(nay__abi_read(NAY_ABI_SST_VERSION, from, diag, &full));
+  NAY_TRY(nay__abi_read(NAY_ABI_SST_ENTRY, from, diag, &full));
   if (w->foreign != NULL) return nay_sst__foreign_writer_add(w->foreign, v, value, value_len, diag);
   if (!w->order.internal)
     return nay__fail(diag, NAY_EINVAL, "the keys of this table are not internal keys", 0);
   if ((v->key == NULL && v->len != 0) || v->len >= NAY_SST_ENTRY_MAX ||
-      v->sequence > NAY_SST_MAX_SEQUENCE || (v->deleted && v->merge) || v->term != 0) {
+      v->sequence > NAY_SST_MAX_SEQUENCE || (unsigned)v->type > NAY_SST_MERGE || v->term != 0) {
     return nay__fail(
         diag, NAY_EINVAL,
-        "the entry: key NULL or too long, sequence above 2^56 - 1, two types, or a term", w->count);
+        "the entry: key NULL or too long, sequence above 2^56 - 1, unknown type, or a term",
+        w->count);
   }
-  nay__store64le(trailer, v->sequence << 8 | (v->merge ? 2 : !v->deleted));
+  nay__store64le(trailer, nay_sst__trailer(v->sequence, v->type));
   w->joined_key.len = 0;
   nay_status status = nay__buffer_append(&w->joined_key, v->key, v->len, &w->allocator);
   if (status == NAY_OK) {

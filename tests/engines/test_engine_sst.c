@@ -108,7 +108,7 @@ static void leveldb_ignores_our_filters(void **unused) {
   nay_sst_prefix prefix = {.size = sizeof prefix};
   nay_params range = {.size = sizeof range, .fpr = 0.01, .range_length = 100};
   sample_init(&s, MAX_ENTRIES);
-  assert_ok(nay_sst_prefix_fixed(3, &prefix));
+  assert_ok(nay_sst_prefix_find("nay.fixed.3", &prefix));
   for (uint64_t seed = 0; seed < TEST_SCALE(N_OWN_FILTERS); seed++) {
     both b;
     size_t len;

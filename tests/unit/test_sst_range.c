@@ -119,8 +119,10 @@ static uint8_t *make_table(range_form form, uint64_t low, uint64_t span, size_t 
     char value[24];
     int value_len = snprintf(value, sizeof value, "v%u.", (unsigned)e->sequence);
     if (internal) {
-      nay_sst_entry v = {sizeof v,     e->key.at,    e->key.len, e->sequence,
-                         e->type == 0, e->type == 2, 0};
+      nay_sst_entry v = {sizeof v, e->key.at, e->key.len, e->sequence,
+                         .type = e->type == 0   ? NAY_SST_DELETE
+                                 : e->type == 2 ? NAY_SST_MERGE
+                                                : NAY_SST_PUT};
       assert_ok(nay_sst_writer_add_entry(w, &v, value, e->type == 0 ? 0 : (size_t)value_len, NULL));
     } else {
       assert_ok(nay_sst_writer_add(w, e->key.at, e->key.len, value, (size_t)value_len, NULL));
@@ -263,8 +265,7 @@ static void same_entry(const nay_sst_scan *a, const nay_sst_scan *b) {
   assert_int_equal(x.len, y.len);
   assert_memory_equal(x.key, y.key, x.len);
   assert_int_equal(x.sequence, y.sequence);
-  assert_int_equal(x.deleted, y.deleted);
-  assert_int_equal(x.merge, y.merge);
+  assert_int_equal(x.type, y.type);
   const void *v = nay_sst_scan_value(a, &a_len), *w = nay_sst_scan_value(b, &b_len);
   assert_int_equal(a_len, b_len);
   assert_memory_equal(v, w, a_len);
@@ -356,11 +357,11 @@ static void deletions_are_seen(void **unused) {
                                  NULL, &w));
     for (uint64_t k = 0; k < 300; k++) {
       uint8_t key[8];
-      nay_sst_entry v = {sizeof v, nay_range_key(k * 100, key), 8, i == 0 ? 10 : 5, false, false,
-                         0};
-      if (i == 0) v.deleted = k % 3 == 0, v.merge = k % 3 == 1;
+      nay_sst_entry v = {sizeof v, nay_range_key(k * 100, key), 8, i == 0 ? 10 : 5, NAY_SST_PUT, 0};
+      if (i == 0 && k % 3 != 2) v.type = k % 3 == 0 ? NAY_SST_DELETE : NAY_SST_MERGE;
       if (i == 0 && k % 3 == 2) continue;
-      assert_ok(nay_sst_writer_add_entry(w, &v, i == 0 ? "+" : "x", v.deleted ? 0 : 1, NULL));
+      assert_ok(nay_sst_writer_add_entry(w, &v, i == 0 ? "+" : "x",
+                                         v.type == NAY_SST_DELETE ? 0 : 1, NULL));
     }
     assert_ok(nay_sst_writer_finish(w, NULL));
     nay_sst_writer_free(w);
@@ -587,7 +588,7 @@ static void keys_read_otherwise(void **unused) {
   assert_ok(nay_sst_writer_new(temp_path(path, "as-plain.ldb"), &how, NULL, NULL, &w));
   for (uint64_t i = 0; i < 100; i++) {
     uint8_t key[8];
-    nay_sst_entry v = {sizeof v, nay_range_key(i * 1000, key), 8, 7, false, false, 0};
+    nay_sst_entry v = {sizeof v, nay_range_key(i * 1000, key), 8, 7, NAY_SST_PUT, 0};
     assert_ok(nay_sst_writer_add_entry(w, &v, "v", 1, NULL));
   }
   assert_ok(nay_sst_writer_finish(w, NULL));
