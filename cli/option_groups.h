@@ -63,11 +63,12 @@ typedef struct keys_options {
   bool values;           /* a record is a key and its value */
   bool value_is_rest;    /* all that follows the key's column */
   const char *value;     /* its column, with -F its field, or NULL: the second */
-  unsigned on_bad;       /* bads.h */
-  const char *bad_to;    /* or NULL */
-  uint64_t max_record;   /* bytes, 0: any number */
-  text_list args;        /* keys that are arguments: no file is read then */
-  text_list files;       /* --keys */
+  const struct nay_filter *ranges; /* not NULL: the value is the second end of a range of it */
+  unsigned on_bad;                 /* bads.h */
+  const char *bad_to;              /* or NULL */
+  uint64_t max_record;             /* bytes, 0: any number */
+  text_list args;                  /* keys that are arguments: no file is read then */
+  text_list files;                 /* --keys */
   uint64_t threads;
 } keys_options;
 enum {
