@@ -11,11 +11,11 @@
 #include "filterfile.h"
 #include "hashers.h"
 #include "key_files.h"
-#include "nay_range.h"
 #include "numbers.h"
 #include "parquetfile.h"
 #include "select.h"
 #include "tablefile.h"
+#include "window_time.h"
 
 #define CHECK_FILTERS 64
 
@@ -24,6 +24,7 @@ typedef struct check_options {
   filter_options filter;
   keys_options keys;
   select_options select;
+  window_options window;
   bool invert, annotate;
   bool any, all, which; /* the operands are filters */
   const char *in;       /* a column: they are Parquet files */
@@ -47,7 +48,7 @@ typedef struct check {
   bool *shares_hash;       /* with the first */
   check_parquet *parquets; /* --in: instead of filters and tables; else NULL */
   selection selection;
-  nay_key_description how; /* --ranges: what their second ends are read by */
+  char first_column[64]; /* --ranges: of -k */
 } check;
 
 /* ---- probing ---- */
@@ -92,37 +93,10 @@ static void check_parquet_keys(const check *c, const check_parquet *p, const key
   }
 }
 
-/* The second end of range i of a batch, as a key in memory to be freed. */
-static uint8_t *check_range_end(const check *c, const key_batch *b, size_t i, size_t *len) {
-  nay_diag diag = {.what = NULL};
-  const char *text = (const char *)b->values[i];
-  size_t cap = 2 * b->value_lens[i] + 8;
-  uint8_t *key = must_alloc(cap);
-  nay_status status = nay_key_convert(&c->how, text, b->value_lens[i], &diag, key, cap, len);
-  if (status != NAY_OK) {
-    die(EXIT_TROUBLE, "the end of a range, '%.*s': %s", (int)b->value_lens[i], text, diag.what);
-  }
-  return key;
-}
-
-static void check_ranges(const check *c, const key_batch *b, uint64_t *bitmap) {
+/* The reader has asked: a range that is none is a bad record. */
+static void check_ranges(const key_batch *b, uint64_t *bitmap) {
   for (size_t w = 0; w < (b->n + 63) / 64; w++) bitmap[w] = 0;
-  for (size_t i = 0; i < b->n; i++) {
-    size_t len, end_len;
-    bool maybe = true;
-    uint8_t *end = check_range_end(c, b, i, &end_len);
-    nay_status status =
-        nay_filter_may_contain_range(c->filters[0], b->keys[i], b->lens[i], end, end_len, &maybe);
-    free(end);
-    if (status == NAY_EINVAL) {
-      const uint8_t *record = batch_record(b, i, &len);
-      while (len != 0 && (record[len - 1] == '\n' || record[len - 1] == '\r')) len--;
-      die(EXIT_TROUBLE, "'%.*s': the first end of a range is above the second", (int)len,
-          (const char *)record);
-    }
-    if (status != NAY_OK) die(exit_of(status), "%s: %s", c->names[0], nay_status_text(status));
-    bitmap[i / 64] |= (uint64_t)maybe << i % 64;
-  }
+  for (size_t i = 0; i < b->n; i++) bitmap[i / 64] |= (uint64_t)b->maybes[i] << i % 64;
 }
 
 static void check_probe(const check *c, size_t f, const key_batch *b, uint64_t *bitmap) {
@@ -135,7 +109,7 @@ static void check_probe(const check *c, size_t f, const key_batch *b, uint64_t *
     return;
   }
   if (c->o->ranges) {
-    check_ranges(c, b, bitmap);
+    check_ranges(b, bitmap);
     return;
   }
   nay_status status =
@@ -178,7 +152,11 @@ static void check_annotated(const check *c, const key_batch *b, const uint64_t *
     if (!c->o->common.json) selection_pass(b, i, "bad\t");
     if (c->o->common.json) {
       json_open(NULL, '{');
-      selection_json_key(b, i);
+      if (c->o->ranges) {
+        selection_json_range(b, i);
+      } else {
+        selection_json_key(b, i);
+      }
       json_bool("maybe", maybe);
       json_end();
     } else {
@@ -319,6 +297,9 @@ static void check_open(check *c, check_options *o) {
     bool by_keys = c->filters[f] != NULL && nay_filter_kind(c->filters[f]) == NAY_RANGE;
     c->shares_hash[f] = !by_keys && filters_hash_alike(c->filters[0], c->filters[f]);
     described_by(&o->keys, c->names[f], check_states(c, f));
+    if (!window_begin(&o->window)) continue;
+    if (c->filters[f] == NULL) die(EXIT_TROUBLE, "--now is for windows by time, not for tables");
+    window_advance(&o->window, c->filters[f], c->names[f]);
   }
 }
 
@@ -363,14 +344,26 @@ static void check_range_options(check *c, check_options *o) {
     die(EXIT_TROUBLE, "%s: --ranges is for range filters (nay build -t range --range-length COUNT)",
         c->names[0]);
   }
-  bool framed = o->keys.csv || o->keys.tsv || o->keys.jsonl || o->keys.separator != NULL;
-  if (!framed) o->keys.separator = "\t";
+  bool columns = o->keys.csv || o->keys.tsv || o->keys.separator != NULL;
+  if (o->keys.length_prefixed || o->keys.type == KEY_U64LE) {
+    die(EXIT_TROUBLE, "--ranges: the ends of a range are texts in a record");
+  }
+  if (!columns && !o->keys.jsonl && o->keys.column == NULL) o->keys.separator = "\t";
   o->keys.values = true;
-  const char *states = nay_filter_key(c->filters[0]);
-  c->how = (nay_key_description){.size = sizeof c->how};
-  nay_diag diag = {.what = NULL};
-  nay_status status = nay_key_description_parse(states, &diag, &c->how);
-  if (status != NAY_OK) die(EXIT_TROUBLE, "%s: %s: %s", c->names[0], states, diag.what);
+  o->keys.ranges = c->filters[0];
+  if (o->keys.column == NULL || o->keys.jsonl) return;
+  const char *comma = strchr(o->keys.column, ',');
+  size_t n = comma != NULL ? (size_t)(comma - o->keys.column) : 0;
+  if (n == 0 || n >= sizeof c->first_column || comma[1] == '\0' || strchr(comma + 1, ',') != NULL) {
+    die(EXIT_TROUBLE, "--ranges: -k names two columns, the first and the second end: -k 2,3");
+  }
+  memcpy(c->first_column, o->keys.column, n);
+  c->first_column[n] = '\0';
+  o->keys.column = c->first_column;
+  o->keys.value = comma + 1;
+  if (strcmp(o->keys.column, o->keys.value) == 0) {
+    die(EXIT_TROUBLE, "--ranges: -k names one column twice");
+  }
 }
 
 static void check_options_agree(const check_options *o, bool many) {
@@ -480,12 +473,13 @@ static const option_row check_rows[] = {
     {"row-group", 0, "N", NUMBER_AT(check_options, row_group),
      .help = "with --in, those of one row group, counted from 0", .preset = UINT64_MAX},
     {"ranges", 0, NULL, FLAG_AT(check_options, ranges),
-     .help = "records are the two ends of a range, separated by a tab: select those in which a "
-             "range filter may have a key"},
+     .help = "records are the two ends of a range, both included, separated by a tab, or the "
+             "columns that -k names (-k 2,3): select those in which a range filter may have a key"},
     {0},
 };
 static const option_use check_uses[] = {
     TAKES(check_options, filter, FILTER_FILE_FORMAT | FILTER_SECRET),
+    TAKES(check_options, window, 0),
     TAKES(check_options, select, SELECT_COUNT | SELECT_MAX_COUNT | SELECT_NAMES),
     TAKES(check_options, keys,
           KEYS_FILES | KEYS_DIRS | KEYS_ARGS | KEYS_NAME | KEYS_LINE_NUMBER | KEYS_STYLE),
@@ -528,6 +522,10 @@ const command command_check = {
         "numbers, which follow its name when there are several, and with -c and -q, which print no "
         "keys, also with -a, there is nothing to "
         "number. "
+        "--now asks a window by time as of that moment: what is too old then is gone. The file "
+        "stays "
+        "as it is; without --now the answer is that of its last change.\n"
+        "\n"
         "-H prints the name before each key also of one file, and with -c a count for each file; "
         "-l "
         "prints the names of the files with a selected key. "
@@ -538,6 +536,13 @@ const command command_check = {
         "--format=mini-lsm-sst: the filters in it answer, each "
         "for its own range of keys, and no data block is read, except where nori keeps the filter "
         "inside it.\n"
+        "\n"
+        "With --ranges each record is the two ends of a range, and FILTER a range filter (nay "
+        "build "
+        "-t range). An end that is no value of the type, and a first end above the second, make a "
+        "bad "
+        "record (--on-bad). Ends with different prefixes, and ranges longer than the filter can "
+        "answer, are maybes.\n"
         "\n"
         "With --in it is a Parquet file: keys are read in the type of the column, and a key is "
         "selected when a row group may hold it. nay prune asks many files for few values.\n"

@@ -1,6 +1,8 @@
 /* keys.c - see keys.h. */
 #include "keys.h"
 
+#include <nay_range.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,6 +95,7 @@ static void reader_blanks(key_reader *r, const keys_options *s) {
   r->separator = " ";
   r->separator_len = 1;
   key_ranges(r, s->column);
+  if (r->values) reader_value_field(r, s);
 }
 
 static void reader_column(key_reader *r, const char *option, const char *text, key_column *column) {
@@ -122,6 +125,23 @@ static bool reader_is_text(const key_reader *r) {
   return r->how.type == NAY_KEY_TEXT && r->how.ntransformations == 0;
 }
 
+/* The value is one more field, the last: that of an option, or of -k. */
+static void reader_json_value(key_reader *r, const keys_options *s) {
+  json_paths *paths = &r->json->paths;
+  unsigned nkeys = paths->n;
+  if (s->value == NULL && nkeys < 2) {
+    die(EXIT_TROUBLE, "--jsonl: a second field is the value: -k key,value");
+  }
+  if (s->value == NULL) return;
+  size_t room = strlen(s->column) + strlen(s->value) + 2;
+  char *both = must_alloc(room);
+  snprintf(both, room, "%s,%s", s->column, s->value);
+  const char *why = json_paths_parse(both, paths);
+  free(both);
+  if (why == NULL && paths->n != nkeys + 1) why = "not a single field";
+  if (why != NULL) die(EXIT_TROUBLE, "the field of the value, '%s': %s", s->value, why);
+}
+
 static void reader_json(key_reader *r, const keys_options *s) {
   if (s->column == NULL) die(EXIT_TROUBLE, "--jsonl: say which field is the key, by -k");
   if (s->header || s->delimiter != NULL) {
@@ -130,6 +150,10 @@ static void reader_json(key_reader *r, const keys_options *s) {
   r->json = must_alloc(sizeof *r->json);
   const char *why = json_paths_parse(s->column, &r->json->paths);
   if (why != NULL) die(EXIT_TROUBLE, "-k: '%s': %s", s->column, why);
+  if (s->ranges != NULL && r->json->paths.n != 2) {
+    die(EXIT_TROUBLE, "--ranges: -k names two fields, the first and the second end: -k from,to");
+  }
+  if (r->values) reader_json_value(r, s);
 }
 
 void key_reader_end(key_reader *r) {
@@ -148,6 +172,7 @@ key_reader key_reader_new(const keys_options *s) {
                   .wants_header = s->header,
                   .values = s->values,
                   .value_is_rest = s->value_is_rest,
+                  .range_filter = s->ranges,
                   .value_column = {.at = 1}};
   bool columns = r.framing == FRAME_CSV || r.framing == FRAME_TSV;
   if (r.framing == FRAME_JSON) {
@@ -211,7 +236,7 @@ const char *key_reader_place(const key_reader *r, char text[64]) {
 uint64_t key_reader_next_line(const key_reader *r) { return r->nrecords + r->ninner + 1; }
 
 size_t key_reader_scratch(const key_reader *r, size_t len, size_t nrecords) {
-  if (r->framing == FRAME_JSON) return 8 * len + (JSON_NUMBER + 40) * (nrecords + 1);
+  if (r->framing == FRAME_JSON) return 9 * len + 2 * (JSON_NUMBER + 40) * (nrecords + 1);
   return KEY_SCRATCH(len) + 8 * (nrecords + 1);
 }
 
@@ -283,6 +308,33 @@ uint8_t *key_of_text(const keys_options *style, const char *option, const char *
   return key;
 }
 
+/* ---- ranges ---- */
+
+#define RANGE_END_MOST 4096u /* bytes of a converted end: no more than its text and these */
+
+/* The answer for the range that a record says. Bad: its second end is no value of the type, or is
+ * below the first. */
+static key_result reader_range(const key_reader *r, key_record *record, key_failure *fail) {
+  nay_diag diag = {.what = NULL};
+  size_t len, cap = record->value_len + RANGE_END_MOST;
+  uint8_t *end = must_alloc(cap);
+  nay_status status = nay_key_convert(&r->how, (const char *)record->value, record->value_len,
+                                      &diag, end, cap, &len);
+  if (status == NAY_OK) {
+    status = nay_filter_may_contain_range(r->range_filter, record->key, record->key_len, end, len,
+                                          &record->maybe);
+    fail->what = "the first end of the range is above the second";
+  } else {
+    *fail = (key_failure){.what = diag.what != NULL ? diag.what : "a key of more than 4 KiB",
+                          .is_value = true,
+                          .offset = diag.offset};
+    record->text = record->value;
+    record->text_len = record->value_len;
+  }
+  free(end);
+  return status == NAY_OK ? KEY_OK : KEY_BAD;
+}
+
 /* ---- framings ---- */
 
 static key_result frame_line(key_reader *r, const uint8_t *p, const uint8_t *end, bool last,
@@ -312,9 +364,9 @@ static key_result json_bad(key_failure *fail, const char *why, size_t at) {
 }
 
 /* Several fields are one text: the array of their texts in JSON, which no other fields have. */
-static void json_join(const key_json *json, uint8_t *scratch, key_record *record) {
+static void json_join(const key_json *json, size_t npaths, uint8_t *scratch, key_record *record) {
   size_t n = 0;
-  for (size_t i = 0; i < json->paths.n; i++) {
+  for (size_t i = 0; i < npaths; i++) {
     const json_value *value = &json->values[i];
     scratch[n++] = i == 0 ? '[' : ',';
     if (value->is_plain) { /* without escapes, and without anything that needs one */
@@ -344,6 +396,17 @@ static void json_text_of(const key_json *json, size_t i, uint8_t *scratch, key_r
   record->text_len = record->scratch_used = json_value_text(value, scratch);
 }
 
+/* The value, behind the text of the key. */
+static void json_value_of(const key_json *json, size_t i, uint8_t *scratch, key_record *record) {
+  const json_value *value = &json->values[i];
+  record->value = value->at;
+  record->value_len = value->len;
+  if (value->is_plain) return;
+  record->value = scratch + record->scratch_used;
+  record->value_len = json_value_text(value, scratch + record->scratch_used);
+  record->scratch_used += record->value_len;
+}
+
 static key_result frame_json(key_reader *r, const uint8_t *p, const uint8_t *end, bool last,
                              uint8_t *scratch, key_record *record, key_failure *fail) {
   const uint8_t *stop = memchr(p, '\n', (size_t)(end - p));
@@ -355,12 +418,14 @@ static key_result frame_json(key_reader *r, const uint8_t *p, const uint8_t *end
                               &record->nkeys, &at, &record->skip);
   if (why != NULL) return json_bad(fail, why, at);
   if (record->skip) return KEY_OK;
-  if (r->json->paths.n > 1) {
-    json_join(r->json, scratch, record);
-    record->nkeys = 1;
+  size_t npaths = r->json->paths.n - r->values;
+  if (npaths > 1) {
+    json_join(r->json, npaths, scratch, record);
   } else {
     json_text_of(r->json, 0, scratch, record);
   }
+  if (r->json->paths.n > 1) record->nkeys = 1;
+  if (r->values) json_value_of(r->json, npaths, scratch, record);
   return KEY_OK;
 }
 
@@ -418,6 +483,8 @@ key_result key_next(key_reader *r, const uint8_t *p, const uint8_t *end, bool la
   r->nrecords++;
   record->line = r->nrecords + r->ninner;
   if (got == KEY_OK && !record->skip) got = reader_decode(r, scratch, record, fail);
+  if (got == KEY_OK && !record->skip && r->range_filter != NULL)
+    got = reader_range(r, record, fail);
   if (got != KEY_OK) return got; /* the place is that of its first line */
   r->ninner += record->ninner;
   return got;

@@ -63,11 +63,12 @@ typedef struct keys_options {
   bool values;           /* a record is a key and its value */
   bool value_is_rest;    /* all that follows the key's column */
   const char *value;     /* its column, with -F its field, or NULL: the second */
-  unsigned on_bad;       /* bads.h */
-  const char *bad_to;    /* or NULL */
-  uint64_t max_record;   /* bytes, 0: any number */
-  text_list args;        /* keys that are arguments: no file is read then */
-  text_list files;       /* --keys */
+  const struct nay_filter *ranges; /* not NULL: the value is the second end of a range of it */
+  unsigned on_bad;                 /* bads.h */
+  const char *bad_to;              /* or NULL */
+  uint64_t max_record;             /* bytes, 0: any number */
+  text_list args;                  /* keys that are arguments: no file is read then */
+  text_list files;                 /* --keys */
   uint64_t threads;
 } keys_options;
 enum {
@@ -108,6 +109,14 @@ enum {
   SELECT_NAMES = 4 /* -l */
 };
 extern const option_group select_group;
+
+/* window_options: the time of windows, see window_time.h. */
+typedef struct window_options {
+  const char *length, *now, *column;
+  unsigned unit; /* of numbers in the column: s, ms, us, ns */
+} window_options;
+enum { WINDOW_LENGTH = 1 /* --window */, WINDOW_COLUMN = 2 /* --time-column --time-unit */ };
+extern const option_group window_group;
 
 /* output_options: -o -f. */
 typedef struct output_options {

@@ -165,10 +165,22 @@ void selection_print_header(const selection *s, const key_batch *b) {
   out_record(b->header, b->header_len);
 }
 
+static void selection_json_place(const key_batch *b, size_t i) {
+  if ((b->lines != NULL || b->named) && b->name != NULL) json_text("file", b->name);
+  if (b->lines != NULL) json_count("line", b->lines[i]);
+}
+
 void selection_json_key(const key_batch *b, size_t i) {
   size_t len;
   const uint8_t *text = batch_text(b, i, &len);
   json_bytes("key", text, len);
-  if ((b->lines != NULL || b->named) && b->name != NULL) json_text("file", b->name);
-  if (b->lines != NULL) json_count("line", b->lines[i]);
+  selection_json_place(b, i);
+}
+
+void selection_json_range(const key_batch *b, size_t i) {
+  size_t len;
+  const uint8_t *text = batch_text(b, i, &len);
+  json_bytes("first", text, len);
+  json_bytes("last", b->values[i], b->value_lens[i]);
+  selection_json_place(b, i);
 }

@@ -59,6 +59,9 @@ void selection_pass(const key_batch *b, size_t i, const char *mark);
 void selection_prefix(const key_batch *b, size_t i);
 void selection_json_key(const key_batch *b, size_t i);
 
+/* selection_json_range: the members that are the ends of a range, and its place. */
+void selection_json_range(const key_batch *b, size_t i);
+
 static inline bool is_selected(const uint64_t *bitmap, size_t i) {
   return (bitmap[i / 64] >> (i % 64) & 1) != 0;
 }

@@ -130,6 +130,9 @@ static void stream_begin_bads(key_stream *s, const keys_options *keys, on_bad ot
   s->mode = keys->on_bad != ON_BAD_DEFAULT ? (on_bad)keys->on_bad : otherwise;
   s->given = keys->on_bad != ON_BAD_DEFAULT;
   s->max_record = keys->max_record;
+  if (s->mode == ON_BAD_LINE && s->reader.range_filter != NULL) {
+    die(EXIT_TROUBLE, "--on-bad=line: a range has two ends");
+  }
   if (s->mode == ON_BAD_LINE) key_reader_check_whole(&s->reader);
   bads_begin(keys, s->mode, s->skips_bad_files);
 }
@@ -325,6 +328,7 @@ void stream_close(key_stream *s) {
   if (s->threaded) stream_stop(s);
   stream_tell(s);
   for (unsigned i = 0; i < RING; i++) batch_free(&s->ring[i]);
+  free(s->pending.bytes);
   free(s->skipped_first);
   free(s->unread);
   source_close(s->source);

@@ -26,6 +26,7 @@ typedef struct key_batch {
   uint64_t *lines;        /* NULL without --line-number */
   const uint8_t **values; /* NULL: records have none */
   size_t *value_lens;
+  bool *maybes; /* of ranges: their answers; else NULL */
   bool plain;
   const uint8_t *header; /* the header of the first file, if it came in this batch */
   size_t header_len;
