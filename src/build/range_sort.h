@@ -14,7 +14,7 @@ typedef struct nay_range_run {
   unsigned width;
 } nay_range_run;
 
-/* nay_range_keys_of: the records of a build, and what sends them to locations. */
+/* nay_range_source: the records of a build, and what sends them to locations. */
 typedef struct nay_range_source {
   const nay_range_run *runs;
   size_t nruns, nrecords;

@@ -101,6 +101,8 @@ RANGE_TARGET static nay_range_found RANGE(any)(const nay_range_index *x, uint64_
   return RANGE(within)(x, end, n, lo & mask, hi & mask) ? NAY_RANGE_SOME : NAY_RANGE_NONE;
 }
 
+#ifndef __OPTIMIZE_SIZE__
+
 /* The places of the groups; the lines of upper bits behind them are prefetched. */
 RANGE_TARGET NAY_INLINE uint64_t RANGE(groups)(const nay_range_index *x, const uint64_t *lo,
                                                const uint64_t *hi, unsigned n, uint64_t *at) {
@@ -148,6 +150,22 @@ RANGE_TARGET static uint64_t RANGE(any64)(const nay_range_index *x, const uint64
   }
   return word;
 }
+
+#else /* one by one, which is less code */
+
+RANGE_TARGET static uint64_t RANGE(any64)(const nay_range_index *x, const uint64_t *lo,
+                                          const uint64_t *hi, unsigned n, uint64_t *left) {
+  uint64_t word = 0;
+  *left = 0;
+  for (unsigned i = 0; i < n; i++) {
+    nay_range_found found = RANGE(any)(x, lo[i], hi[i]);
+    word |= (uint64_t)(found == NAY_RANGE_SOME) << i;
+    *left |= (uint64_t)(found == NAY_RANGE_LEFT) << i;
+  }
+  return word;
+}
+
+#endif /* __OPTIMIZE_SIZE__ */
 
 #undef RANGE_WORDS
 #undef RANGE_ROUNDS

@@ -114,9 +114,9 @@ static inline nay_range_map nay__range_map_of(const nay_hash_fn *hasher, uint64_
  * a prefix that is not empty. */
 NAY_INLINE uint64_t nay__range_block(const nay_range_map *map, bool has_prefix, uint64_t prefix,
                                      uint64_t j) {
+  if (!has_prefix) return nay__reduce(nay__hash_u64(map->hasher, j), map->r);
   uint8_t bytes[16];
   nay__store64le(bytes, j);
-  if (!has_prefix) return nay__reduce(nay__hash_key(map->hasher, bytes, 8).lo, map->r);
   nay__store64le(bytes + 8, prefix);
   return nay__reduce(nay__hash_key(map->hasher, bytes, 16).lo, map->r);
 }

@@ -100,14 +100,19 @@ NAY_INLINE uint64_t nay__hash_9to16(const nay_hash_fn *hasher, const uint8_t *p,
   return x ^ x >> 32;
 }
 
-NAY_INLINE uint64_t nay__hash_4to8(const nay_hash_fn *hasher, const uint8_t *p, size_t len) {
-  uint64_t first = nay__load32le(p), last = nay__load32le(p + len - 4);
-  uint64_t x = (first << 32 | last) ^ hasher->flip;
+/* word: the first four bytes, then the last four, each as a little-endian number. */
+NAY_INLINE uint64_t nay__hash_4to8_word(const nay_hash_fn *hasher, uint64_t word, size_t len) {
+  uint64_t x = word ^ hasher->flip;
   x ^= nay__rotl64(x, 49) ^ nay__rotl64(x, 24);
   x *= NAY_XXH3_4TO8_PRIME;
   x ^= (x >> 35) + len;
   x *= NAY_XXH3_4TO8_PRIME;
   return x ^ x >> 28;
+}
+
+NAY_INLINE uint64_t nay__hash_4to8(const nay_hash_fn *hasher, const uint8_t *p, size_t len) {
+  uint64_t first = nay__load32le(p), last = nay__load32le(p + len - 4);
+  return nay__hash_4to8_word(hasher, first << 32 | last, len);
 }
 
 /*
@@ -136,6 +141,16 @@ NAY_INLINE nay_hash nay__hash_key(const nay_hash_fn *hasher, const void *key, si
   nay_hash hash = {0, 0};
   return NAY_LIKELY(nay__hash_4to16(hasher, key, len, &hash.lo)) ? hash
                                                                  : nay__hash_any(hasher, key, len);
+}
+
+/* nay__hash_u64: of the 8 bytes of a number, little-endian; the hasher must be ready. */
+NAY_INLINE uint64_t nay__hash_u64(const nay_hash_fn *hasher, uint64_t number) {
+  if (NAY_LIKELY(hasher->n4to8 != 0)) {
+    return nay__hash_4to8_word(hasher, nay__rotl64(number, 32), 8);
+  }
+  uint8_t bytes[8];
+  nay__store64le(bytes, number);
+  return nay__hash_any(hasher, bytes, sizeof bytes).lo;
 }
 
 /* nay__hasher_has_hi: whether it needs both words of nay_hash. */
