@@ -113,6 +113,26 @@ def parallel(db):
     equal([int(n) for _, n in rows], [min(x + 1, 3) for x in range(100)])
 
 
+@test("sorted aggregates and constant frames, where DuckDB passes one state for all rows: no crash, no row in another state")
+def constant_states(db):
+    for n in (1, 2, 3, 4, 5, 10, 100, 2047, 2048, 2049, 5000):
+        for call in ("nay_agg(x{})", "nay_agg(x, 5000, 0.01{})", "nay_agg(x, 0.001{})", "nay_agg(DISTINCT x{})"):
+            whole = db.bytes(f"SELECT {call.format('')} FROM range({n}) t(x)")
+            equal((n, call, db.bytes(f"SELECT {call.format(' ORDER BY -x')} FROM range({n}) t(x)") == whole), (n, call, True))
+            equal(db(f"SELECT hex(max(f)), hex(min(f)), count(*) FROM (SELECT {call.format('')} OVER () AS f FROM range({n}) t(x))"),
+                  [[whole.hex().upper(), whole.hex().upper(), str(n)]])
+        equal(db.one(f"SELECT count(*) FROM (SELECT x % 7 AS g, nay_agg(x, 0.001) a, nay_agg(x, 0.001 ORDER BY -x) b FROM range({n}) "
+                     "t(x) GROUP BY g) WHERE a = b"), str(min(n, 7)))
+        equal(db.one(f"SELECT count(*) FROM range({n}) t(x) JOIN (SELECT x % 7 AS g, nay_agg(x ORDER BY x) AS f FROM range({n}) t(x) "
+                     "GROUP BY g) p ON x % 7 = g WHERE nay_contains(f, x)"), str(n))
+        equal(db.one(f"SELECT count(*) FROM (SELECT x, nay_agg(x) OVER (PARTITION BY x % 5) AS f FROM range({n}) t(x)) "
+                     "WHERE nay_contains(f, x)"), str(n))
+        parts = f"(SELECT x, nay_agg(x, 5000, 0.01) AS f FROM range({min(n, 300)}) t(x) GROUP BY x)"
+        whole = db.bytes(f"SELECT nay_union(f) FROM {parts}")
+        equal(db.bytes(f"SELECT nay_union(f ORDER BY x) FROM {parts}") == whole, True)
+        equal(db.bytes(f"SELECT DISTINCT u FROM (SELECT nay_union(f) OVER () AS u FROM {parts})") == whole, True)
+
+
 @test("nay_open: a handle for joins and subqueries, and an error once the filter is gone")
 def handles(db):
     db("CREATE OR REPLACE TABLE h AS SELECT nay_agg(x, 1000000, 0.01) AS f FROM range(5000) t(x)")
