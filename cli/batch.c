@@ -22,6 +22,7 @@ void batch_new(key_batch *b, const key_reader *r, bool line_numbers, bool hashes
   if (line_numbers) b->lines = must_alloc(BATCH_KEYS * sizeof *b->lines);
   if (r->values) b->values = must_alloc(BATCH_KEYS * sizeof *b->values);
   if (r->values) b->value_lens = must_alloc(BATCH_KEYS * sizeof *b->value_lens);
+  if (r->range_filter != NULL) b->maybes = must_alloc(BATCH_KEYS * sizeof *b->maybes);
   if (r->how.type == NAY_KEY_TEXT && r->how.ntransformations == 0) return;
   b->texts = must_alloc(BATCH_KEYS * sizeof *b->texts);
   b->text_lens = must_alloc(BATCH_KEYS * sizeof *b->text_lens);
@@ -44,6 +45,7 @@ void batch_free(key_batch *b) {
   free(b->lines);
   free(b->values);
   free(b->value_lens);
+  free(b->maybes);
   free(b->texts);
   free(b->text_lens);
   free(b->fail);
@@ -97,6 +99,7 @@ void batch_add(key_batch *b, const uint8_t *record, const key_record *r) {
     b->values[b->n] = r->value;
     b->value_lens[b->n] = r->value_len;
   }
+  if (b->maybes != NULL) b->maybes[b->n] = r->maybe;
   if (b->texts != NULL) {
     b->texts[b->n] = r->text;
     b->text_lens[b->n] = r->text_len;

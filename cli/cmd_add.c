@@ -3,6 +3,7 @@
 
 #include "described.h"
 #include "filterfile.h"
+#include "key_files.h"
 #include "maker.h"
 #include "numbers.h"
 #include "outfile.h"
@@ -73,6 +74,7 @@ static int add_run(options *common) {
   add_options *o = (add_options *)common;
   size_t npaths;
   const char *const *paths = keys_operands(&o->common, &o->keys, 1, &npaths);
+  paths = key_files_list(&o->keys, paths, &npaths);
   add_check_options(o);
   const char *out = filterfile_target(&o->common, &o->output), *path = o->common.operands[0];
   bool creates = o->create && access(path, F_OK) != 0; /* locked: no one else makes it now */
@@ -107,7 +109,7 @@ static const option_row add_rows[] = {
 static const option_use add_uses[] = {
     TAKES(add_options, size, SIZE_FAMILY | SIZE_KEYS | SIZE_MAX_KEYS),
     TAKES(add_options, filter, FILTER_FORMAT | FILTER_SECRET),
-    TAKES(add_options, keys, KEYS_ARGS | KEYS_STYLE),
+    TAKES(add_options, keys, KEYS_ARGS | KEYS_DIRS | KEYS_STYLE),
     TAKES(add_options, output, OUTPUT_FILE),
     REPORTS(REPORT_JSON | REPORT_STRICT | REPORT_PROGRESS),
     {0},

@@ -1,10 +1,11 @@
 /* cmd_build.c - nay build: keys in, a filter out. */
 #include "described.h"
 #include "filterfile.h"
+#include "key_files.h"
 #include "maker.h"
-#include "nay_range.h"
 #include "numbers.h"
 #include "outfile.h"
+#include "range_form.h"
 
 typedef struct build_options {
   options common;
@@ -34,35 +35,6 @@ static int build_warn_window(const options *o, const nay_filter *f, uint64_t nke
   return o->strict ? EXIT_OVERFILLED : status;
 }
 
-/*
- * Keys of a range filter have the order of their values: numbers of typed keys are ordered ones, of
- * text the digits at its end.
- */
-static void build_range_keys(build_options *o, nay_params *p) {
-  static const struct {
-    unsigned type, ordered;
-  } types[] = {{NAY_KEY_INT, NAY_KEY_ORDERED_INT},
-               {NAY_KEY_FLOAT, NAY_KEY_ORDERED_FLOAT},
-               {NAY_KEY_DATE, NAY_KEY_ORDERED_DATE},
-               {NAY_KEY_TIMESTAMP, NAY_KEY_ORDERED_TIMESTAMP}};
-  bool named = o->size.range_keys != 0, typed = false;
-  for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
-    if (o->keys.type == types[i].type) o->keys.type = types[i].ordered;
-    typed |= o->keys.type == types[i].ordered;
-  }
-  if (typed && (named || p->range_delimiter != 0)) {
-    die(EXIT_TROUBLE,
-        "--range-keys and --range-delimiter are for keys of bytes: these have a type");
-  }
-  if (typed || named) return;
-  if (o->keys.type != NAY_KEY_TEXT) {
-    die(EXIT_TROUBLE,
-        "a range filter of keys of this type needs --range-keys: how they end in a "
-        "number");
-  }
-  p->range_keys = NAY_RANGE_DECIMAL;
-}
-
 static int build_run(options *common) {
   build_options *o = (build_options *)common;
   const char *out = o->output.path != NULL ? o->output.path : "-";
@@ -74,10 +46,11 @@ static int build_run(options *common) {
   }
   if (o->store_key && o->filter.secret == NULL) die(EXIT_TROUBLE, "--store-key needs --secret");
   if (o->store_key) p.flags |= NAY_STORE_KEY;
-  if (p.kind == NAY_RANGE) build_range_keys(o, &p);
+  if (p.kind == NAY_RANGE) range_form(&o->size, &o->keys.type, &p);
   uint64_t nkeys;
   size_t npaths;
   const char *const *paths = keys_operands(&o->common, &o->keys, 0, &npaths);
+  paths = key_files_list(&o->keys, paths, &npaths);
   nay_filter *f = make_filter(&o->common, &o->keys, o->filter.format, &p, paths, npaths, &nkeys);
   describe_filter(&o->keys, f);
   if (o->meta != NULL) {
@@ -108,7 +81,7 @@ static const option_use build_uses[] = {
     TAKES(build_options, size,
           SIZE_FAMILY | SIZE_KEYS | SIZE_SHAPE | SIZE_MAX_KEYS | SIZE_SEED | SIZE_RANGE),
     TAKES(build_options, filter, FILTER_FORMAT | FILTER_SECRET),
-    TAKES(build_options, keys, KEYS_ARGS | KEYS_STYLE),
+    TAKES(build_options, keys, KEYS_ARGS | KEYS_DIRS | KEYS_STYLE),
     TAKES(build_options, output, OUTPUT_FILE),
     REPORTS(REPORT_JSON | REPORT_STRICT | REPORT_PROGRESS),
     {0},

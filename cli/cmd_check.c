@@ -10,7 +10,7 @@
 #include "described.h"
 #include "filterfile.h"
 #include "hashers.h"
-#include "nay_range.h"
+#include "key_files.h"
 #include "numbers.h"
 #include "parquetfile.h"
 #include "select.h"
@@ -46,7 +46,7 @@ typedef struct check {
   bool *shares_hash;       /* with the first */
   check_parquet *parquets; /* --in: instead of filters and tables; else NULL */
   selection selection;
-  nay_key_description how; /* --ranges: what their second ends are read by */
+  char first_column[64]; /* --ranges: of -k */
 } check;
 
 /* ---- probing ---- */
@@ -91,37 +91,10 @@ static void check_parquet_keys(const check *c, const check_parquet *p, const key
   }
 }
 
-/* The second end of range i of a batch, as a key in memory to be freed. */
-static uint8_t *check_range_end(const check *c, const key_batch *b, size_t i, size_t *len) {
-  nay_diag diag = {.what = NULL};
-  const char *text = (const char *)b->values[i];
-  size_t cap = 2 * b->value_lens[i] + 8;
-  uint8_t *key = must_alloc(cap);
-  nay_status status = nay_key_convert(&c->how, text, b->value_lens[i], &diag, key, cap, len);
-  if (status != NAY_OK) {
-    die(EXIT_TROUBLE, "the end of a range, '%.*s': %s", (int)b->value_lens[i], text, diag.what);
-  }
-  return key;
-}
-
-static void check_ranges(const check *c, const key_batch *b, uint64_t *bitmap) {
+/* The reader has asked: a range that is none is a bad record. */
+static void check_ranges(const key_batch *b, uint64_t *bitmap) {
   for (size_t w = 0; w < (b->n + 63) / 64; w++) bitmap[w] = 0;
-  for (size_t i = 0; i < b->n; i++) {
-    size_t len, end_len;
-    bool maybe = true;
-    uint8_t *end = check_range_end(c, b, i, &end_len);
-    nay_status status =
-        nay_filter_may_contain_range(c->filters[0], b->keys[i], b->lens[i], end, end_len, &maybe);
-    free(end);
-    if (status == NAY_EINVAL) {
-      const uint8_t *record = batch_record(b, i, &len);
-      while (len != 0 && (record[len - 1] == '\n' || record[len - 1] == '\r')) len--;
-      die(EXIT_TROUBLE, "'%.*s': the first end of a range is above the second", (int)len,
-          (const char *)record);
-    }
-    if (status != NAY_OK) die(exit_of(status), "%s: %s", c->names[0], nay_status_text(status));
-    bitmap[i / 64] |= (uint64_t)maybe << i % 64;
-  }
+  for (size_t i = 0; i < b->n; i++) bitmap[i / 64] |= (uint64_t)b->maybes[i] << i % 64;
 }
 
 static void check_probe(const check *c, size_t f, const key_batch *b, uint64_t *bitmap) {
@@ -134,7 +107,7 @@ static void check_probe(const check *c, size_t f, const key_batch *b, uint64_t *
     return;
   }
   if (c->o->ranges) {
-    check_ranges(c, b, bitmap);
+    check_ranges(b, bitmap);
     return;
   }
   nay_status status =
@@ -163,7 +136,8 @@ static void check_select(const check *c, const key_batch *b, uint64_t *bitmap) {
 
 /* The records as they came, and nothing else. */
 static bool check_prints_records(const check_options *o) {
-  return !o->common.quiet && !o->select.count && !o->common.json && !o->annotate && !o->which;
+  return !o->common.quiet && !o->select.count && !o->common.json && !o->annotate && !o->which &&
+         !o->select.only_names;
 }
 
 /* With -a every key of the first n; without it JSON has the selected keys, as plain output has. */
@@ -176,7 +150,11 @@ static void check_annotated(const check *c, const key_batch *b, const uint64_t *
     if (!c->o->common.json) selection_pass(b, i, "bad\t");
     if (c->o->common.json) {
       json_open(NULL, '{');
-      selection_json_key(b, i);
+      if (c->o->ranges) {
+        selection_json_range(b, i);
+      } else {
+        selection_json_key(b, i);
+      }
       json_bool("maybe", maybe);
       json_end();
     } else {
@@ -243,7 +221,7 @@ static void check_batch(check *c, key_stream *s, const key_batch *b) {
   size_t n = selection_take(&c->selection, s, b, bitmap);
   if (records) {
     selection_print(&c->selection, b, bitmap);
-  } else if (!c->o->common.quiet && !c->o->select.count) {
+  } else if (!c->o->common.quiet && !c->o->select.count && !c->o->select.only_names) {
     check_annotated(c, b, bitmap, n);
   }
 }
@@ -333,7 +311,11 @@ static int check_promises(const check *c) {
   return status;
 }
 
-static void check_count(const check *c) {
+static void check_count(const check *c, const key_stream *s) {
+  if (!c->o->common.json && c->o->keys.with_name) {
+    if (s != NULL) selection_files(&c->selection, s);
+    return;
+  }
   if (!c->o->common.json) {
     out_text("%llu\n", (unsigned long long)c->selection.nselected);
     return;
@@ -347,6 +329,7 @@ static void check_count(const check *c) {
   json_count("nselected", c->selection.nselected);
   json_count("nbad", bads_count());
   json_bool("overfilled", overfilled);
+  if (c->o->keys.with_name && s != NULL) selection_files(&c->selection, s);
   json_end();
 }
 
@@ -356,14 +339,26 @@ static void check_range_options(check *c, check_options *o) {
     die(EXIT_TROUBLE, "%s: --ranges is for range filters (nay build -t range --range-length COUNT)",
         c->names[0]);
   }
-  bool framed = o->keys.csv || o->keys.tsv || o->keys.jsonl || o->keys.separator != NULL;
-  if (!framed) o->keys.separator = "\t";
+  bool columns = o->keys.csv || o->keys.tsv || o->keys.separator != NULL;
+  if (o->keys.length_prefixed || o->keys.type == KEY_U64LE) {
+    die(EXIT_TROUBLE, "--ranges: the ends of a range are texts in a record");
+  }
+  if (!columns && !o->keys.jsonl && o->keys.column == NULL) o->keys.separator = "\t";
   o->keys.values = true;
-  const char *states = nay_filter_key(c->filters[0]);
-  c->how = (nay_key_description){.size = sizeof c->how};
-  nay_diag diag = {.what = NULL};
-  nay_status status = nay_key_description_parse(states, &diag, &c->how);
-  if (status != NAY_OK) die(EXIT_TROUBLE, "%s: %s: %s", c->names[0], states, diag.what);
+  o->keys.ranges = c->filters[0];
+  if (o->keys.column == NULL || o->keys.jsonl) return;
+  const char *comma = strchr(o->keys.column, ',');
+  size_t n = comma != NULL ? (size_t)(comma - o->keys.column) : 0;
+  if (n == 0 || n >= sizeof c->first_column || comma[1] == '\0' || strchr(comma + 1, ',') != NULL) {
+    die(EXIT_TROUBLE, "--ranges: -k names two columns, the first and the second end: -k 2,3");
+  }
+  memcpy(c->first_column, o->keys.column, n);
+  c->first_column[n] = '\0';
+  o->keys.column = c->first_column;
+  o->keys.value = comma + 1;
+  if (strcmp(o->keys.column, o->keys.value) == 0) {
+    die(EXIT_TROUBLE, "--ranges: -k names one column twice");
+  }
 }
 
 static void check_options_agree(const check_options *o, bool many) {
@@ -379,25 +374,32 @@ static void check_options_agree(const check_options *o, bool many) {
   if (o->which && (o->invert || o->annotate || o->select.count)) {
     die(EXIT_TROUBLE, "--which has its own output: it excludes -v, -c and -a");
   }
+  if (o->select.only_names && (o->which || o->annotate || o->select.count)) {
+    die(EXIT_TROUBLE, "-l prints names of files alone: it excludes -a, -c and --which");
+  }
+  if ((o->select.only_names || o->keys.with_name) && o->keys.args.n > 0) {
+    die(EXIT_TROUBLE, "%s is for key files, and -e gives the keys",
+        o->select.only_names ? "-l" : "-H");
+  }
   if (o->common.noperands > CHECK_FILTERS && many)
     die(EXIT_TROUBLE, "at most %d filters", CHECK_FILTERS);
 }
 
 /* The files to read keys from: --keys, or the operands after the filters. */
-static const char *const *check_key_files(const check_options *o, size_t nfilters, size_t *n) {
+static const char *const *check_key_files(check_options *o, size_t nfilters, size_t *n) {
   const char *const *paths = keys_operands(&o->common, &o->keys, (int)nfilters, n);
-  if (o->keys.files.n == 0) return paths;
+  if (o->keys.files.n == 0) return key_files_list(&o->keys, paths, n);
   if (*n > 0) die(EXIT_TROUBLE, "--keys and key files as operands are mutually exclusive");
   if (o->keys.args.n > 0) die(EXIT_TROUBLE, "--keys and -e are mutually exclusive");
   *n = o->keys.files.n;
-  return (const char *const *)o->keys.files.at;
+  return key_files_list(&o->keys, (const char *const *)o->keys.files.at, n);
 }
 
 /* As in grep a --max-count of 0 reads nothing. Returns the exit status of the key files. */
 static int check_keys(check *c, const char *const *paths, size_t npaths) {
   bool counts = selection_counts(&c->o->common, &c->o->select) && !c->o->common.quiet;
   if (c->o->select.max_count == 0) {
-    if (counts) check_count(c);
+    if (counts) check_count(c, NULL);
     out_flush();
     return EXIT_FOUND;
   }
@@ -407,9 +409,9 @@ static int check_keys(check *c, const char *const *paths, size_t npaths) {
     check_batch(c, s, b);
     if (b->idle) out_flush();
   }
-  if (counts) check_count(c);
+  int status = stream_status(s); /* the last file may have failed */
+  if (counts) check_count(c, s);
   out_flush();
-  int status = stream_status(s);
   stream_close(s);
   return selection_done(&c->selection) ? EXIT_FOUND : status; /* -q and a hit: as grep */
 }
@@ -444,6 +446,7 @@ static int check_run(options *common) {
     nay_sst_parquet_free(c.parquets[f].file);
   }
   free(c.parquets);
+  selection_end(&c.selection);
   return status;
 }
 
@@ -465,14 +468,15 @@ static const option_row check_rows[] = {
     {"row-group", 0, "N", NUMBER_AT(check_options, row_group),
      .help = "with --in, those of one row group, counted from 0", .preset = UINT64_MAX},
     {"ranges", 0, NULL, FLAG_AT(check_options, ranges),
-     .help = "records are the two ends of a range, separated by a tab: select those in which a "
-             "range filter may have a key"},
+     .help = "records are the two ends of a range, both included, separated by a tab, or the "
+             "columns that -k names (-k 2,3): select those in which a range filter may have a key"},
     {0},
 };
 static const option_use check_uses[] = {
     TAKES(check_options, filter, FILTER_FILE_FORMAT | FILTER_SECRET),
-    TAKES(check_options, select, SELECT_COUNT | SELECT_MAX_COUNT),
-    TAKES(check_options, keys, KEYS_FILES | KEYS_ARGS | KEYS_LINE_NUMBER | KEYS_STYLE),
+    TAKES(check_options, select, SELECT_COUNT | SELECT_MAX_COUNT | SELECT_NAMES),
+    TAKES(check_options, keys,
+          KEYS_FILES | KEYS_DIRS | KEYS_ARGS | KEYS_NAME | KEYS_LINE_NUMBER | KEYS_STYLE),
     REPORTS(REPORT_JSON | REPORT_STRICT | REPORT_PROGRESS),
     {0},
 };
@@ -512,6 +516,9 @@ const command command_check = {
         "numbers, which follow its name when there are several, and with -c and -q, which print no "
         "keys, also with -a, there is nothing to "
         "number. "
+        "-H prints the name before each key also of one file, and with -c a count for each file; "
+        "-l "
+        "prints the names of the files with a selected key. "
         "With --max-count 0 no file is read and the exit status is 1; -c prints nothing then, as "
         "in grep, and with --json its document.\n"
         "\n"
@@ -519,6 +526,13 @@ const command command_check = {
         "--format=mini-lsm-sst: the filters in it answer, each "
         "for its own range of keys, and no data block is read, except where nori keeps the filter "
         "inside it.\n"
+        "\n"
+        "With --ranges each record is the two ends of a range, and FILTER a range filter (nay "
+        "build "
+        "-t range). An end that is no value of the type, and a first end above the second, make a "
+        "bad "
+        "record (--on-bad). Ends with different prefixes, and ranges longer than the filter can "
+        "answer, are maybes.\n"
         "\n"
         "With --in it is a Parquet file: keys are read in the type of the column, and a key is "
         "selected when a row group may hold it. nay prune asks many files for few values.\n"

@@ -30,6 +30,7 @@ static void extract_list_json(uint64_t i, const nay_sst_filters_entry *f) {
   json_count("nbytes", f->len);
   json_text("format", extract_format(f));
   json_bool("of_prefixes", f->of_prefixes);
+  json_bool("of_ranges", f->of_ranges);
   json_bool("damaged", f->damaged);
   if (f->last_key != NULL) json_bytes("last_key", f->last_key, f->last_key_len);
   json_end();
@@ -44,7 +45,10 @@ static void extract_list(const nay_sst_filters *t, bool as_json) {
       continue;
     }
     out_text("%llu\t%llu\t%llu\t%s%s%s", (unsigned long long)i, (unsigned long long)f.offset,
-             (unsigned long long)f.len, extract_format(&f), f.of_prefixes ? ", prefixes" : "",
+             (unsigned long long)f.len, extract_format(&f),
+             f.of_prefixes ? ", prefixes"
+             : f.of_ranges ? ", ranges"
+                           : "",
              f.damaged ? ", damaged" : "");
     if (f.last_key != NULL) {
       out_text("\t%s", escape_text(f.last_key, f.last_key_len, key, sizeof key));

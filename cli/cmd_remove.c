@@ -1,6 +1,7 @@
 /* cmd_remove.c - nay remove: keys out of a filter, in place. */
 #include "described.h"
 #include "filterfile.h"
+#include "key_files.h"
 #include "numbers.h"
 #include "outfile.h"
 #include "stream.h"
@@ -31,6 +32,7 @@ static int remove_run(options *common) {
   remove_options *o = (remove_options *)common;
   size_t npaths;
   const char *const *paths = keys_operands(&o->common, &o->keys, 1, &npaths);
+  paths = key_files_list(&o->keys, paths, &npaths);
   const char *out = filterfile_target(&o->common, &o->output);
   nay_filter *f = filterfile_open(&o->common, &o->filter, o->common.operands[0]);
   unsigned traits;
@@ -52,7 +54,7 @@ static int remove_run(options *common) {
 
 static const option_use remove_uses[] = {
     TAKES(remove_options, filter, FILTER_FORMAT | FILTER_SECRET),
-    TAKES(remove_options, keys, KEYS_ARGS | KEYS_STYLE),
+    TAKES(remove_options, keys, KEYS_ARGS | KEYS_DIRS | KEYS_STYLE),
     TAKES(remove_options, output, OUTPUT_FILE),
     REPORTS(REPORT_JSON | REPORT_STRICT | REPORT_PROGRESS),
     {0},

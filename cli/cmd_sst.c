@@ -6,7 +6,7 @@
 
 /* In the order of table_filter and table_codec in tables.h. */
 static const char *const sst_filters[] = {"full", "partitioned", "leveldb", "small",
-                                          "none", "quotient",    NULL};
+                                          "none", "quotient",    "range",   NULL};
 static const char *const sst_codecs[] = {"none", "snappy", "lz4", "zstd", NULL};
 
 static int sst_run(options *common) {
@@ -14,6 +14,7 @@ static int sst_run(options *common) {
                                                 sst_compact};
   sst_options *o = (sst_options *)common;
   table_set_comparator(o);
+  table_set_filters(o);
   return verbs[common->verb](o);
 }
 
@@ -31,13 +32,13 @@ static const option_row sst_rows[] = {
      .help = "false-positive rate: 0.01, 1%, 1/256", .verbs = MAKING},
     {"bits", 'b', "BITS", REAL_AT(sst_options, size.bits_per_key),
      .help = "bits per key, instead of an FPR", .verbs = MAKING},
-    {"filter", 0, "KIND", CHOICE_AT(sst_options, table_filter),
+    {"filter", 0, "KINDS", CHOICES_AT(sst_options, filters),
      .help =
          "one filter for the table, one for each range of keys, or one for each 2 KiB of data, as "
          "LevelDB stores them or with fewer false positives; quotient: in each block of a nori "
-         "table, "
-         "without -b (default full):",
-     .choices = sst_filters, .verbs = MAKING, .preset = CHOICE_NOT_GIVEN},
+         "table, without -b; range: also, or alone, a filter that scans with two ends ask "
+         "(default full):",
+     .choices = sst_filters, .verbs = MAKING},
     {"prefix-length", 0, "N", COUNT_AT(sst_options, prefix_length),
      .help = "also a filter of the first N bytes of each key, for scans", .verbs = MAKING},
     {"prefix-delimiter", 0, "C", TEXT_AT(sst_options, prefix_delimiter),
@@ -109,6 +110,7 @@ static const option_row sst_rows[] = {
     {0},
 };
 static const option_use sst_uses[] = {
+    TAKES_FOR(sst_options, size, SIZE_RANGE, MAKING),
     TAKES_FOR(sst_options, output, OUTPUT_FORCE, MAKING),
     TAKES_FOR(sst_options, select, SELECT_COUNT, "get, scan"),
     TAKES_FOR(sst_options, keys, KEYS_FILES | KEYS_LINE_NUMBER, "get"),
@@ -144,6 +146,13 @@ const command command_sst = {
         "memory and keeps the last "
         "of equal keys. With --sequence the keys are internal keys, as inside a LevelDB database: "
         "a row without a tab is then a deletion.\n"
+        "\n"
+        "--filter=full,range adds a range filter: a scan from --from to --to of at most "
+        "--range-length numbers then reads no block of a table without such keys, but for -p of "
+        "the scans (default 1%). It needs keys that end in numbers, in the order of their bytes: "
+        "--key=int and the other typed numbers, whose keys become ordered ones (ordered-int), text "
+        "that ends in equally many digits behind equally many --range-delimiter, or --range-keys. "
+        "Any other scan reads the data.\n"
         "\n"
         "--format=nori writes a table of nori, with one Bloom filter, or --filter=quotient; "
         "--sequence is then the index of its entries. --format=mini-lsm-sst writes one of "

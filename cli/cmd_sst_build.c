@@ -9,6 +9,8 @@
 #include "table_foreign.h"
 #include "tables.h"
 
+#include <nay_range.h>
+
 typedef struct build {
   const sst_options *o;
   const char *out;
@@ -19,6 +21,8 @@ typedef struct build {
   uint64_t nrows, noverwritten;
   const uint8_t *text; /* of the key, as it was given, while a batch is read; else NULL */
   size_t text_len;
+  bool digits; /* of a range filter: keys end in them */
+  size_t least_digits, most_digits;
 } build;
 
 /*
@@ -76,7 +80,7 @@ static void build_write_foreign(build *b, const table_row *row) {
   bool deletes = given || !table_layout_is_nori(b->o->table_format);
   nay_sst_entry version = {sizeof version, .key = row->key, .len = row->len,
                            .sequence = given ? b->o->sequence : 0,
-                           .deleted = deletes && !row->has_value};
+                           .type = deletes && !row->has_value ? NAY_SST_DELETE : NAY_SST_PUT};
   nay_status status =
       nay_sst_writer_add_entry(b->writer, &version, row->value, row->value_len, &diag);
   if (status == NAY_EINVAL) {
@@ -86,10 +90,19 @@ static void build_write_foreign(build *b, const table_row *row) {
   if (status != NAY_OK) table_die(b->out, status, &diag);
 }
 
+static void build_count_digits(build *b, const table_row *row) {
+  size_t n = 0;
+  while (n < row->len && row->key[row->len - 1 - n] >= '0' && row->key[row->len - 1 - n] <= '9')
+    n++;
+  if (b->nrows == 1 || n < b->least_digits) b->least_digits = n;
+  if (n > b->most_digits) b->most_digits = n;
+}
+
 static void build_write(build *b, const table_row *row) {
   nay_status status;
   nay_diag diag = {.what = NULL};
   b->nrows++;
+  if (b->digits) build_count_digits(b, row);
   if (b->foreign) {
     build_write_foreign(b, row);
     return;
@@ -98,7 +111,8 @@ static void build_write(build *b, const table_row *row) {
     status = nay_sst_writer_add(b->writer, row->key, row->len, row->value, row->value_len, &diag);
   } else {
     nay_sst_entry version = {sizeof version, .key = row->key, .len = row->len,
-                             .sequence = b->o->sequence, .deleted = !row->has_value};
+                             .sequence = b->o->sequence,
+                             .type = row->has_value ? NAY_SST_PUT : NAY_SST_DELETE};
     status = nay_sst_writer_add_entry(b->writer, &version, row->value, row->value_len, &diag);
   }
   if (status == NAY_EINVAL) build_refused(b, row);
@@ -141,14 +155,21 @@ static int build_report(const build *b) {
     json_count("noverwritten", b->noverwritten);
     json_count("nbytes_table", info.nbytes);
     json_count("nblocks", info.nblocks);
-    json_count("nbytes", info.filter_bytes + info.prefix_bytes);
+    json_count("nbytes", info.filter_bytes + info.prefix_bytes + info.range_bytes);
     if (f != NULL) promise_json(&p);
     json_end();
   }
   message("wrote %s: %s, %s, filters of %s", b->out, COUNTED(b->nrows, "key"),
-          size_text(info.nbytes, size), size_text(info.filter_bytes + info.prefix_bytes, filters));
+          size_text(info.nbytes, size),
+          size_text(info.filter_bytes + info.prefix_bytes + info.range_bytes, filters));
   if (b->noverwritten != 0) {
     message("%s overwritten by a later row with the same key", COUNTED(b->noverwritten, "row"));
+  }
+  if (b->least_digits != b->most_digits) {
+    message_error(
+        "warning: keys end in %llu to %llu digits, in which the order of bytes is not that of the "
+        "numbers: scans cannot ask the range filter; pad the numbers with zeros, or use --key=int",
+        (unsigned long long)b->least_digits, (unsigned long long)b->most_digits);
   }
   int status = EXIT_FOUND;
   if (f != NULL) status = promise_tell(&b->o->common, b->out, &p, NULL, status);
@@ -156,7 +177,7 @@ static int build_report(const build *b) {
   return status;
 }
 
-static void build_open(build *b, table_plan *plan) {
+static void build_open(build *b, keys_options *keys, table_plan *plan) {
   const sst_options *o = b->o;
   nay_diag diag = {.what = NULL};
   bool given = o->sequence != NUMBER_NOT_GIVEN;
@@ -164,7 +185,8 @@ static void build_open(build *b, table_plan *plan) {
     die(EXIT_TROUBLE, "--sequence: at most 2^56 - 1");
   }
   if (o->table_format != NULL) {
-    options_refuse(&o->common, "nkeys", "sst build --format");
+    options_refuse(&o->common, "nkeys, range-length, range-keys, range-delimiter",
+                   "sst build --format");
     describe_not(described_key(&o->keys), o->table_format);
     b->foreign = true;
     b->writer = table_foreign_writer(o, b->out);
@@ -172,7 +194,9 @@ static void build_open(build *b, table_plan *plan) {
   }
   table_plan_make(o, plan);
   b->order = plan->write.comparator;
-  plan->write.key = described_key(&o->keys);
+  table_plan_ranges(o, &keys->type, plan);
+  b->digits = plan->write.range != NULL && plan->range.range_keys == NAY_RANGE_DECIMAL;
+  plan->write.key = described_key(keys);
   plan->write.keys = given ? NAY_SST_KEYS_INTERNAL : NAY_SST_KEYS_PLAIN;
   nay_status status = nay_sst_writer_new(b->out, &plan->write, NULL, &diag, &b->writer);
   if (status != NAY_OK) table_die(b->out, status, &diag);
@@ -183,7 +207,7 @@ int sst_build(sst_options *o) {
              .out = table_output(o),
              .whole_rows = o->keys.csv || o->keys.column != NULL || o->keys.separator != NULL};
   table_plan plan; /* stays: the writer points into it */
-  build_open(&b, &plan);
+  build_open(&b, &o->keys, &plan);
   keys_options style = build_style(&o->keys);
   key_stream *s = stream_open(&o->common, &style, (const char *const *)o->common.operands + 1,
                               (size_t)o->common.noperands - 1, NULL);

@@ -35,13 +35,13 @@ typedef struct compact {
 } compact;
 
 /* Called by several threads: one of them shows it. A signal cancels. */
-static bool compact_progress(void *ctx, const nay_sst_compact_stats *so_far) {
+static nay_status compact_progress(void *ctx, const nay_sst_compact_stats *so_far) {
   compact *c = ctx;
   if (pthread_mutex_trylock(&c->progress) == 0) {
     progress_update(0, so_far->read);
     pthread_mutex_unlock(&c->progress);
   }
-  return !signals_abort();
+  return signals_abort() ? NAY_ECANCELED : NAY_OK;
 }
 
 /* ---- several outputs ---- */
@@ -185,6 +185,19 @@ static void compact_check_options(const sst_options *o) {
   if (o->snapshot == 0) die(EXIT_TROUBLE, "--snapshot: at least 1 with compact");
 }
 
+/* The range filter, for the keys that the tables have. */
+static void compact_ranges(const sst_options *o, table_plan *plan) {
+  nay_key_description how = {.size = sizeof how};
+  if (nay_key_description_parse(plan->write.key, NULL, &how) != NAY_OK) how.type = NAY_KEY_HEX;
+  unsigned type = how.type;
+  table_plan_ranges(o, &type, plan);
+  if (type == (unsigned)how.type) return;
+  die(EXIT_TROUBLE,
+      "--filter range: keys of type %s are not in the order of their values, those of type %s are: "
+      "build the tables with that --key",
+      nay_key_type_name(how.type), nay_key_type_name((nay_key_type)type));
+}
+
 int sst_compact(sst_options *o) {
   compact_check_options(o);
   bool several =
@@ -200,6 +213,7 @@ int sst_compact(sst_options *o) {
   nay_sst_compact_stats stats = {.size = sizeof stats};
   table_plan_make(o, &plan);
   plan.write.key = tables_key(o, &t);
+  compact_ranges(o, &plan);
   nay_sst_compact_options how = {.size = sizeof how,
                                  .write = &plan.write,
                                  .bottom = o->bottom,

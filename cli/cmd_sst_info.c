@@ -24,7 +24,7 @@ typedef struct table_facts {
   nay_sst_info info;
   table_summary filters;
   uint64_t ndamaged; /* filters of whole keys */
-  bool prefix_damaged;
+  bool prefix_damaged, range_damaged;
   table_verdict verdict;
   bool is_foreign;
   nay_sst_foreign_info foreign;
@@ -44,11 +44,19 @@ static void info_json_filter(const table_facts *t) {
   json_bool("policy_used", info->filter_used);
   json_count("nbytes", info->filter_bytes);
   if (info->npartitions != 0) json_count("nfilters", info->npartitions);
-  json_count("nfilter_faults", t->ndamaged + t->prefix_damaged);
+  json_count("nfilter_faults", t->ndamaged + t->prefix_damaged + t->range_damaged);
   if (info->prefix != NULL) json_text("prefix", info->prefix);
   if (info->prefix == NULL) json_null("prefix");
   json_bool("prefix_used", info->prefix_used);
   json_count("nbytes_prefix", info->prefix_bytes);
+  json_bool("range_used", info->range_used);
+  json_count("nbytes_range", info->range_bytes);
+  const nay_stats *range = &t->filters.range;
+  if (range->size != 0) {
+    json_count("range_length", range->range_length);
+    json_bool("range_exact", range->range_exact != 0);
+    json_real("range_fpr", range->fpr_now);
+  }
   tablefile_json_stats(&t->filters);
 }
 
@@ -84,6 +92,16 @@ static const char *info_filter_state(bool damaged, bool used) {
   return used ? "" : ", not used";
 }
 
+static void info_text_range(const table_facts *t) {
+  const nay_sst_info *info = &t->info;
+  char size[NUMBER_TEXT], text[160];
+  if (info->range_bytes == 0 && !t->range_damaged) return;
+  out_text("  ranges   %s%s", size_text(info->range_bytes, size),
+           info_filter_state(t->range_damaged, info->range_used));
+  if (!t->range_damaged) out_text(", %s", tablefile_range_text(&t->filters, text));
+  out_text("\n");
+}
+
 static void info_text_filter(const table_facts *t) {
   const nay_sst_info *info = &t->info;
   const table_summary *filters = &t->filters;
@@ -105,9 +123,12 @@ static void info_text_filter(const table_facts *t) {
     out_text("  prefixes %s, %s%s\n", info->prefix, size_text(info->prefix_bytes, size),
              info_filter_state(t->prefix_damaged, info->prefix_used));
   }
+  info_text_range(t);
 }
 
-static bool info_is_damaged(const table_facts *t) { return t->ndamaged != 0 || t->prefix_damaged; }
+static bool info_is_damaged(const table_facts *t) {
+  return t->ndamaged != 0 || t->prefix_damaged || t->range_damaged;
+}
 
 static void info_title(const table_facts *t) {
   char size[NUMBER_TEXT];
@@ -161,7 +182,8 @@ static void info_count_damaged(const table_file *file, table_facts *t) {
   for (uint64_t i = 0; file->table != NULL && nay_sst_filters_at(file->table, i, &f) == NAY_OK;
        i++) {
     if (f.of_prefixes) t->prefix_damaged = f.damaged;
-    if (!f.of_prefixes) t->ndamaged += f.damaged;
+    if (f.of_ranges) t->range_damaged = f.damaged;
+    if (!f.of_prefixes && !f.of_ranges) t->ndamaged += f.damaged;
   }
 }
 

@@ -38,7 +38,7 @@ static bool scan_is_seen(scan *s, const nay_sst_entry *v) {
   memcpy(s->last, v->key, v->len);
   s->last_len = v->len;
   s->has_last = true;
-  return !v->deleted;
+  return v->type != NAY_SST_DELETE;
 }
 
 /* The key as --key says it is written. */
@@ -68,9 +68,9 @@ static void scan_print(scan *s, const char *path, const nay_sst_entry *v, const 
     json_bytes("key", (const uint8_t *)key, len);
     if (tells_version && s->terms) json_count("term", v->term);
     if (tells_version) json_count("sequence", v->sequence);
-    if (tells_version) json_bool("deleted", v->deleted);
-    if (tells_version && v->merge) json_bool("merge", true);
-    if (!v->deleted && !s->o->no_values) json_bytes("value", value, value_len);
+    if (tells_version) json_bool("deleted", v->type == NAY_SST_DELETE);
+    if (tells_version && v->type == NAY_SST_MERGE) json_bool("merge", true);
+    if (v->type != NAY_SST_DELETE && !s->o->no_values) json_bytes("value", value, value_len);
     json_end();
     return;
   }
@@ -78,8 +78,8 @@ static void scan_print(scan *s, const char *path, const nay_sst_entry *v, const 
     out_text("%llu:", (unsigned long long)v->term);
   }
   if (tells_version) {
-    const char *type = v->deleted ? "delete" : v->merge ? "merge" : "put";
-    out_text("%llu\t%s\t", (unsigned long long)v->sequence, type);
+    static const char *const types[] = {"put", "delete", "merge"};
+    out_text("%llu\t%s\t", (unsigned long long)v->sequence, types[v->type]);
   }
   table_print_entry(s->o, key, len, value, value_len);
 }
@@ -92,7 +92,7 @@ static void scan_entry(scan *s, const char *path, const nay_sst_iter *it) {
     die(EXIT_DAMAGED, "%s: a key is not an internal key", path);
   }
   if (s->internal && v.sequence > s->o->snapshot) return;
-  if (v.merge && !s->o->versions) {
+  if (v.type == NAY_SST_MERGE && !s->o->versions) {
     die(EXIT_TROUBLE, "%s: a key has merge operands, which need their operator: use --versions",
         path);
   }
@@ -188,6 +188,35 @@ static bool scan_shows_bytes(const sst_options *o) {
   return o->keys.type == NAY_KEY_HEX || o->keys.type == NAY_KEY_B64;
 }
 
+/* -c: with --json also what the scan did in each table. */
+static void scan_count(const scan *s, const table_list *t) {
+  const sst_options *o = s->o;
+  if (!selection_counts(&o->common, &o->select)) return;
+  if (!o->common.json) {
+    table_print_count(o, NULL, s->selected);
+    return;
+  }
+  json_begin("nay.sst.scan/1");
+  json_count("nselected", s->selected);
+  json_open("tables", '[');
+  for (size_t i = 0; i < t->n; i++) {
+    nay_sst_info info = {.size = sizeof info};
+    nay_sst_stats(t->at[i], &info);
+    json_open(NULL, '{');
+    json_text("file", t->names[i]);
+    json_count("nrange_checks", info.counters.range_checks);
+    json_count("nrange_useful", info.counters.range_useful);
+    json_count("nrange_false_positives", info.counters.range_false_positives);
+    json_count("nprefix_checks", info.counters.prefix_checks);
+    json_count("nprefix_useful", info.counters.prefix_useful);
+    json_count("nfilter_faults", info.counters.filter_faults);
+    json_count("nblock_reads", info.counters.block_reads);
+    json_close();
+  }
+  json_close();
+  json_end();
+}
+
 int sst_scan(sst_options *o) {
   if (o->prefix != NULL && (o->from != NULL || o->upto != NULL)) {
     die(EXIT_TROUBLE, "--prefix excludes --from and --to");
@@ -214,7 +243,7 @@ int sst_scan(sst_options *o) {
   } else {
     scan_many(&s, &t);
   }
-  if (selection_counts(&o->common, &o->select)) table_print_count(o, "nay.sst.scan/1", s.selected);
+  scan_count(&s, &t);
   out_flush();
   free(s.last);
   free(s.text);

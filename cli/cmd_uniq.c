@@ -12,6 +12,7 @@
 #include "described.h"
 #include "exact.h"
 #include "filterfile.h"
+#include "key_files.h"
 #include "maker.h"
 #include "numbers.h"
 #include "outfile.h"
@@ -28,6 +29,8 @@ typedef struct uniq_options {
   select_options select;
   bool exact, repeated;
   const char *window, *state;
+  const char *const *paths; /* of key files */
+  size_t npaths;
 } uniq_options;
 
 typedef struct uniq {
@@ -59,9 +62,8 @@ static nay_kind uniq_kind(const nay_params *p, bool grows) {
 
 /* The number of lines to plan for, and the family, when -n and -t do not say. */
 static void uniq_size(const uniq_options *o, nay_params *p) {
-  const char *const *paths = (const char *const *)o->common.operands;
   bool counted = false, given = p->nkeys != 0;
-  if (!given) counted = stream_count(&o->keys, paths, (size_t)o->common.noperands, &p->nkeys);
+  if (!given) counted = stream_count(&o->keys, o->paths, o->npaths, &p->nkeys);
   if (p->nkeys == 0) p->nkeys = counted ? 1 : UNIQ_FIRST;
   if (p->kind == NAY_AUTO) p->kind = uniq_kind(p, !given && (!counted || o->state != NULL));
   bool grows = p->kind == NAY_SCALABLE;
@@ -270,12 +272,13 @@ static int uniq_run(options *common) {
     die(EXIT_TROUBLE, "--exact keeps keys, not a filter: it excludes --state and --window");
   }
   if (o->common.json) o->select.count = true;
+  o->npaths = (size_t)o->common.noperands;
+  o->paths = key_files_list(&o->keys, (const char *const *)o->common.operands, &o->npaths);
   uniq u = {.o = o, .exact = o->exact ? exact_new() : NULL};
   u.filter = uniq_filter(o, &u.resumed);
   if (o->state != NULL) signals_stop_gently();
   key_stream *s =
-      stream_open_to_answer(&o->common, &o->keys, (const char *const *)o->common.operands,
-                            (size_t)o->common.noperands, u.filter, ON_BAD_PASS);
+      stream_open_to_answer(&o->common, &o->keys, o->paths, o->npaths, u.filter, ON_BAD_PASS);
   for (key_batch *b; (b = stream_next(s)) != NULL;) {
     uniq_batch(&u, b);
     if (b->idle) out_flush();
@@ -321,7 +324,7 @@ static const option_row uniq_rows[] = {
 static const option_use uniq_uses[] = {
     TAKES(uniq_options, size, SIZE_FAMILY | SIZE_KEYS),
     TAKES(uniq_options, select, SELECT_COUNT),
-    TAKES(uniq_options, keys, KEYS_STYLE),
+    TAKES(uniq_options, keys, KEYS_DIRS | KEYS_STYLE),
     REPORTS(REPORT_JSON | REPORT_STRICT | REPORT_PROGRESS),
     {0},
 };

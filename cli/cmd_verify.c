@@ -5,6 +5,7 @@
 #include "described.h"
 #include "filterfile.h"
 #include "interval.h"
+#include "key_files.h"
 #include "numbers.h"
 #include "stream.h"
 #include "table_foreign.h"
@@ -18,6 +19,9 @@ typedef struct verify_options {
   filter_options filter;
   keys_options keys;
   text_list absent_files;
+  bool has_keys; /* --keys or --files-from */
+  const char *const *key_paths;
+  size_t nkey_paths;
   uint64_t random;
   double expect_fpr;
 } verify_options;
@@ -59,7 +63,7 @@ static void verify_open_rivals(const char *path, const verify_options *o, const 
   static const char prefix[] = "cassandra";
   const nay_format *own = nay_filter_format(f), *format;
   bool has = strncmp(nay_format_name(own), prefix, strlen(prefix)) == 0;
-  if (!has || o->keys.files.n == 0 || strcmp(path, "-") == 0) return;
+  if (!has || !o->has_keys || strcmp(path, "-") == 0) return;
   for (size_t i = 0, n = 0; (format = nay_format_at(i)) != NULL && n < VERIFY_RIVALS; i++) {
     if (format == own || strncmp(nay_format_name(format), prefix, strlen(prefix)) != 0) continue;
     v->rivals[n].filter = filterfile_read_as(path, format);
@@ -88,9 +92,9 @@ static const char *verify_fitting(const verdict *v) {
 }
 
 static void verify_keys(const verify_options *o, nay_filter *f, verdict *v) {
-  if (o->keys.files.n == 0) return;
-  key_stream *s = stream_open_to_answer(&o->common, &o->keys, o->keys.files.at, o->keys.files.n, f,
-                                        ON_BAD_REPORT);
+  if (!o->has_keys) return;
+  key_stream *s =
+      stream_open_to_answer(&o->common, &o->keys, o->key_paths, o->nkey_paths, f, ON_BAD_REPORT);
   for (key_batch *b; (b = stream_next(s)) != NULL;) {
     uint64_t bitmap[BATCH_WORDS];
     nay_filter_may_contain_hash_many(f, b->lo, b->hi, b->n, bitmap);
@@ -132,7 +136,7 @@ static void verify_random(const verify_options *o, nay_filter *f, verdict *v) {
 /* Files without keys check nothing. */
 static void verify_warn_empty(const verify_options *o, const verdict *v) {
   if (v->reading != EXIT_FOUND) return; /* that is said already */
-  if (o->keys.files.n > 0 && v->nkeys == 0) message_error("warning: --keys gives no keys");
+  if (o->has_keys && v->nkeys == 0) message_error("warning: --keys gives no keys");
   if (o->absent_files.n > 0 && v->nabsent == 0) {
     message_error("warning: --absent gives no keys: the FPR is not measured");
   }
@@ -164,7 +168,7 @@ static void verify_text(const verify_options *o, const char *path, const nay_fil
                ? "intact, every checksum matches"
                : "readable; this layout has no checksum");
   if (nay_filter_caveat(f) != NULL) out_text("%s: %s\n", path, nay_filter_caveat(f));
-  if (o->keys.files.n > 0) {
+  if (o->has_keys) {
     out_text("%s: %s, %s missing\n", path, COUNTED(v->nkeys, "key"),
              count_text((double)v->nmissing, b));
   }
@@ -194,11 +198,11 @@ static void verify_json(const verify_options *o, const char *path, const nay_fil
   json_text("file", path);
   json_text("checksum",
             (nay_format_traits(nay_filter_format(f)) & NAY_FORMAT_CHECKSUM) != 0 ? "ok" : "none");
-  if (o->keys.files.n > 0) {
+  if (o->has_keys) {
     json_count("nkeys", v->nkeys);
     json_count("nmissing", v->nmissing);
   }
-  if (o->keys.files.n + o->absent_files.n > 0) json_count("nbad", bads_count() - v->nbad_before);
+  if (o->has_keys || o->absent_files.n > 0) json_count("nbad", bads_count() - v->nbad_before);
   if (verify_fitting(v) != NULL) json_text("format_fitting", verify_fitting(v));
   if (v->nabsent > 0) {
     json_count("nabsent", v->nabsent);
@@ -236,9 +240,9 @@ static int verify_one(const verify_options *all, const char *path) {
     return exit_of(file.status);
   }
   nay_filter *f = file.filter;
-  bool asks = o->keys.files.n + o->absent_files.n > 0 || o->random > 0;
+  bool asks = o->has_keys || o->absent_files.n > 0 || o->random > 0;
   if (asks) filterfile_unlock(f, path, o->filter.secret);
-  bool reads = o->keys.files.n + o->absent_files.n > 0;
+  bool reads = o->has_keys || o->absent_files.n > 0;
   if (reads || described_is_given(&o->keys)) described_filter(&own.keys, path, f);
   verdict v = {.nbad_before = bads_count()};
   v.judged = promise_judge(f, o->expect_fpr);
@@ -304,6 +308,11 @@ static bool verify_foreign(const verify_options *o, const char *path) {
 static int verify_run(options *common) {
   verify_options *o = (verify_options *)common;
   int worst = EXIT_FOUND;
+  o->has_keys = o->keys.files.n > 0 || o->keys.files_from != NULL;
+  if (o->keys.recursive && !o->has_keys)
+    die(EXIT_TROUBLE, "--recursive is for the files of --keys");
+  o->nkey_paths = o->keys.files.n;
+  o->key_paths = key_files_list(&o->keys, (const char *const *)o->keys.files.at, &o->nkey_paths);
   for (int i = 0; i < o->common.noperands; i++) {
     if (verify_foreign(o, o->common.operands[i])) continue;
     worst = exit_worse(worst, verify_one(o, o->common.operands[i]));
@@ -323,7 +332,7 @@ static const option_row verify_rows[] = {
 };
 static const option_use verify_uses[] = {
     TAKES(verify_options, filter, FILTER_FILE_FORMAT | FILTER_SECRET),
-    TAKES(verify_options, keys, KEYS_FILES | KEYS_STYLE),
+    TAKES(verify_options, keys, KEYS_FILES | KEYS_DIRS | KEYS_STYLE),
     REPORTS(REPORT_JSON | REPORT_STRICT | REPORT_PROGRESS),
     {0},
 };

@@ -1,5 +1,6 @@
 /* cmd_version.c - nay version: the version, and what this program was built with. */
 #include "codecs.h"
+#include "nay_sst.h"
 #include "options.h"
 
 static void version_names(const char *name, const char *const *list) {
@@ -19,6 +20,7 @@ static int version_run(options *o) {
   codec_names(codecs);
   json_begin("nay.version/1");
   json_text("version", nay_version());
+  json_text("sst_version", nay_sst_version());
   version_names("kinds", kinds + 1); /* the first is auto */
   version_names("formats", formats);
   version_names("codecs", codecs);

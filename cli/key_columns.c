@@ -89,7 +89,8 @@ static bool blanks_find(const uint8_t *line, size_t len, const field_range *rang
 
 static bool fields_value(const key_reader *r, const uint8_t *line, size_t len, key_record *record) {
   field_range range = {r->value_column.at, r->value_is_rest ? SIZE_MAX : r->value_column.at};
-  return range_find(r, line, len, &range, &record->value, &record->value_len);
+  return r->blanks ? blanks_find(line, len, &range, &record->value, &record->value_len)
+                   : range_find(r, line, len, &range, &record->value, &record->value_len);
 }
 
 key_result frame_fields(const key_reader *r, uint8_t *scratch, key_record *record,

@@ -1,6 +1,8 @@
 /* keys.c - see keys.h. */
 #include "keys.h"
 
+#include <nay_range.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,6 +95,7 @@ static void reader_blanks(key_reader *r, const keys_options *s) {
   r->separator = " ";
   r->separator_len = 1;
   key_ranges(r, s->column);
+  if (r->values) reader_value_field(r, s);
 }
 
 static void reader_column(key_reader *r, const char *option, const char *text, key_column *column) {
@@ -130,6 +133,9 @@ static void reader_json(key_reader *r, const keys_options *s) {
   r->json = must_alloc(sizeof *r->json);
   const char *why = json_paths_parse(s->column, &r->json->paths);
   if (why != NULL) die(EXIT_TROUBLE, "-k: '%s': %s", s->column, why);
+  if (s->ranges != NULL && r->json->paths.n != 2) {
+    die(EXIT_TROUBLE, "--ranges: -k names two fields, the first and the second end: -k from,to");
+  }
 }
 
 void key_reader_end(key_reader *r) {
@@ -148,6 +154,7 @@ key_reader key_reader_new(const keys_options *s) {
                   .wants_header = s->header,
                   .values = s->values,
                   .value_is_rest = s->value_is_rest,
+                  .range_filter = s->ranges,
                   .value_column = {.at = 1}};
   bool columns = r.framing == FRAME_CSV || r.framing == FRAME_TSV;
   if (r.framing == FRAME_JSON) {
@@ -283,6 +290,33 @@ uint8_t *key_of_text(const keys_options *style, const char *option, const char *
   return key;
 }
 
+/* ---- ranges ---- */
+
+#define RANGE_END_MOST 4096u /* bytes of a converted end: no more than its text and these */
+
+/* The answer for the range that a record says. Bad: its second end is no value of the type, or is
+ * below the first. */
+static key_result reader_range(const key_reader *r, key_record *record, key_failure *fail) {
+  nay_diag diag = {.what = NULL};
+  size_t len, cap = record->value_len + RANGE_END_MOST;
+  uint8_t *end = must_alloc(cap);
+  nay_status status = nay_key_convert(&r->how, (const char *)record->value, record->value_len,
+                                      &diag, end, cap, &len);
+  if (status == NAY_OK) {
+    status = nay_filter_may_contain_range(r->range_filter, record->key, record->key_len, end, len,
+                                          &record->maybe);
+    fail->what = "the first end of the range is above the second";
+  } else {
+    *fail = (key_failure){.what = diag.what != NULL ? diag.what : "a key of more than 4 KiB",
+                          .is_value = true,
+                          .offset = diag.offset};
+    record->text = record->value;
+    record->text_len = record->value_len;
+  }
+  free(end);
+  return status == NAY_OK ? KEY_OK : KEY_BAD;
+}
+
 /* ---- framings ---- */
 
 static key_result frame_line(key_reader *r, const uint8_t *p, const uint8_t *end, bool last,
@@ -344,6 +378,16 @@ static void json_text_of(const key_json *json, size_t i, uint8_t *scratch, key_r
   record->text_len = record->scratch_used = json_value_text(value, scratch);
 }
 
+/* Two fields are the ends of a range. */
+static void json_ends(const key_json *json, uint8_t *scratch, key_record *record) {
+  json_text_of(json, 1, scratch, record);
+  record->value = record->text;
+  record->value_len = record->text_len;
+  size_t used = record->scratch_used;
+  json_text_of(json, 0, scratch + used, record);
+  record->scratch_used += used;
+}
+
 static key_result frame_json(key_reader *r, const uint8_t *p, const uint8_t *end, bool last,
                              uint8_t *scratch, key_record *record, key_failure *fail) {
   const uint8_t *stop = memchr(p, '\n', (size_t)(end - p));
@@ -355,7 +399,10 @@ static key_result frame_json(key_reader *r, const uint8_t *p, const uint8_t *end
                               &record->nkeys, &at, &record->skip);
   if (why != NULL) return json_bad(fail, why, at);
   if (record->skip) return KEY_OK;
-  if (r->json->paths.n > 1) {
+  if (r->range_filter != NULL) {
+    json_ends(r->json, scratch, record);
+    record->nkeys = 1;
+  } else if (r->json->paths.n > 1) {
     json_join(r->json, scratch, record);
     record->nkeys = 1;
   } else {
@@ -418,6 +465,8 @@ key_result key_next(key_reader *r, const uint8_t *p, const uint8_t *end, bool la
   r->nrecords++;
   record->line = r->nrecords + r->ninner;
   if (got == KEY_OK && !record->skip) got = reader_decode(r, scratch, record, fail);
+  if (got == KEY_OK && !record->skip && r->range_filter != NULL)
+    got = reader_range(r, record, fail);
   if (got != KEY_OK) return got; /* the place is that of its first line */
   r->ninner += record->ninner;
   return got;

@@ -53,10 +53,11 @@ typedef struct key_reader {
   uint8_t terminator, delimiter;
   bool wants_header; /* the next record is a header */
   key_column column;
-  bool values;             /* records have a value: */
-  bool value_is_rest;      /* all that follows the key's column, not its own column alone */
-  key_column value_column; /* of a field: its number */
-  const char *separator;   /* of the fields of a line, or NULL: the line is the text */
+  bool values;                    /* records have a value: */
+  bool value_is_rest;             /* all that follows the key's column, not its own column alone */
+  key_column value_column;        /* of a field: its number */
+  const nay_filter *range_filter; /* key and value are the ends of a range that it is asked for */
+  const char *separator;          /* of the fields of a line, or NULL: the line is the text */
   size_t separator_len;
   bool blanks; /* runs of blanks separate the fields, as in awk; those at the ends count for nothing
                 */
@@ -108,6 +109,7 @@ typedef struct key_record {
   size_t key_len;
   const uint8_t *value; /* in the record or in the scratch memory, if records have one */
   size_t value_len;
+  bool maybe; /* of a range: the answer */
   size_t scratch_used;
   uint64_t line;   /* of its file, counted from 1; the number of the record if it has no lines */
   uint64_t ninner; /* line ends inside it */

@@ -8,6 +8,7 @@
 #include "descriptors.h"
 #include "help.h"
 #include "options.h"
+#include "read_stats.h"
 
 #define COMMAND_DECLARE(name) extern const command command_##name;
 NAY_COMMANDS(COMMAND_DECLARE)
@@ -44,6 +45,7 @@ const command *command_must_find(const char *name) {
 
 int main(int argc, char **argv) {
   descriptors_begin();
+  read_stats_begin();
   signals_begin();
   out_begin(COLOR_AUTO);
   if (argc < 2) {
@@ -64,6 +66,7 @@ int main(int argc, char **argv) {
     help_command(c);
   } else {
     status = bads_end(c->run(o));
+    read_stats_end(bads_count());
   }
   out_flush();
   options_free(o);

@@ -120,6 +120,19 @@ static const option_row keys_rows[] = {
      .help = "read keys from FILE; may be repeated", .part = KEYS_FILES},
     {"element", 'e', "KEY", TEXTS_AT(keys_options, args),
      .help = "the key is KEY itself, and no file is read; may be repeated", .part = KEYS_ARGS},
+    {"recursive", 0, NULL, FLAG_AT(keys_options, recursive),
+     .help = "a key file that is a directory stands for the files below it, in the order of their "
+             "names, without hidden and binary ones and links; without any, the working directory",
+     .part = KEYS_DIRS},
+    {"files-from", 0, "FILE", FILE_AT(keys_options, files_from),
+     .help =
+         "read the names of key files from FILE, - is standard input: one a line, or each ended "
+         "by a zero byte",
+     .part = KEYS_DIRS},
+    {"with-filename", 'H', NULL, FLAG_AT(keys_options, with_name),
+     .help =
+         "print the name of its file and a colon before each key; with -c a count for each file",
+     .part = KEYS_NAME},
     {"line-number", 0, NULL, FLAG_AT(keys_options, line_number),
      .help = "print the number of its line, in its file, and a colon before each key; of several "
              "files also the name",
@@ -177,6 +190,10 @@ static const option_row keys_rows[] = {
      .part = KEYS_BAD},
     {"max-record", 0, "SIZE", SIZE_AT(keys_options, max_record),
      .help = "a record of more bytes has no key (default: any number is fine)", .part = KEYS_BAD},
+    {"stats", 0, NULL, FLAG_AT(keys_options, stats),
+     .help = "say on standard error how many lines, keys, bad records and bytes were read, in what "
+             "time; with --json as JSON",
+     .part = KEYS_BAD},
     {"threads", 'T', "N", NUMBER_AT(keys_options, threads),
      .help = "threads that build a static filter, 0: one for each CPU (default 2); another thread "
              "reads and hashes, unless N is 1",
@@ -205,6 +222,8 @@ const char *const *keys_operands(const options *o, const keys_options *keys, int
 static const option_row select_rows[] = {
     {"count", 'c', NULL, FLAG_AT(select_options, count),
      .help = "print only how many keys are selected", .part = SELECT_COUNT},
+    {"files-with-matches", 'l', NULL, FLAG_AT(select_options, only_names),
+     .help = "print only the names of the key files with a selected key", .part = SELECT_NAMES},
     {"max-count", 'm', "COUNT", NUMBER_AT(select_options, max_count),
      .help = "stop reading a file after COUNT selected keys; 0 selects none", .preset = UINT64_MAX,
      .part = SELECT_MAX_COUNT},

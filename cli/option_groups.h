@@ -47,6 +47,9 @@ extern const option_group filter_group;
 
 /* keys_options: how keys are stored in files, or the keys themselves. */
 typedef struct keys_options {
+  bool recursive, with_name, stats;
+  const char *files_from;
+  const struct key_files *listed; /* key_files.h: the files of these two; else NULL */
   bool null, crlf, length_prefixed, csv, tsv, jsonl, header, skip_empty, no_decompress, line_number;
   unsigned type;          /* nay_key_type, or KEY_U64LE */
   bool type_given;        /* by --key, not by a file: described.h */
@@ -60,11 +63,12 @@ typedef struct keys_options {
   bool values;           /* a record is a key and its value */
   bool value_is_rest;    /* all that follows the key's column */
   const char *value;     /* its column, with -F its field, or NULL: the second */
-  unsigned on_bad;       /* bads.h */
-  const char *bad_to;    /* or NULL */
-  uint64_t max_record;   /* bytes, 0: any number */
-  text_list args;        /* keys that are arguments: no file is read then */
-  text_list files;       /* --keys */
+  const struct nay_filter *ranges; /* not NULL: the value is the second end of a range of it */
+  unsigned on_bad;                 /* bads.h */
+  const char *bad_to;              /* or NULL */
+  uint64_t max_record;             /* bytes, 0: any number */
+  text_list args;                  /* keys that are arguments: no file is read then */
+  text_list files;                 /* --keys */
   uint64_t threads;
 } keys_options;
 enum {
@@ -72,9 +76,11 @@ enum {
   KEYS_NULL = 2,    /* -0 */
   KEYS_FRAMING = 4, /* --csv -F -k and so on */
   KEYS_THREADS = 8, /* -T */
-  KEYS_BAD = 128,   /* --on-bad --bad-to --max-record */
+  KEYS_BAD = 128,   /* --on-bad --bad-to --max-record --stats */
   KEYS_STYLE = KEYS_TYPE | KEYS_NULL | KEYS_FRAMING | KEYS_THREADS | KEYS_BAD,
   KEYS_FILES = 16,      /* --keys */
+  KEYS_DIRS = 256,      /* --recursive --files-from */
+  KEYS_NAME = 512,      /* -H */
   KEYS_ARGS = 32,       /* -e */
   KEYS_LINE_NUMBER = 64 /* --line-number */
 };
@@ -94,10 +100,14 @@ const char *const *keys_operands(const options *o, const keys_options *keys, int
 
 /* select_options: which keys are selected, as in grep. */
 typedef struct select_options {
-  bool count;
+  bool count, only_names;
   uint64_t max_count; /* UINT64_MAX: no limit */
 } select_options;
-enum { SELECT_COUNT = 1 /* -c */, SELECT_MAX_COUNT = 2 /* --max-count */ };
+enum {
+  SELECT_COUNT = 1 /* -c */,
+  SELECT_MAX_COUNT = 2 /* --max-count */,
+  SELECT_NAMES = 4 /* -l */
+};
 extern const option_group select_group;
 
 /* output_options: -o -f. */

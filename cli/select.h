@@ -10,10 +10,17 @@
 typedef struct selection {
   const options *o;
   const select_options *asked;
-  bool line_number;
+  bool line_number, ends_in_zero;
   uint64_t nkeys, nselected; /* of all files; keys after the last one of --max-count do not count */
-  uint64_t file, left;       /* the file of the last batch, and how many may be selected of it */
+  struct file_count *files;  /* -H -c: of each file; nfiles of them */
+  size_t nfiles;
+  uint64_t file, left; /* the file of the last batch, and how many may be selected of it */
 } selection;
+
+/* file_count: of one file. */
+typedef struct file_count {
+  uint64_t nkeys, nselected;
+} file_count;
 
 selection selection_begin(const options *o, const select_options *asked, const keys_options *keys);
 
@@ -31,6 +38,11 @@ size_t selection_take(selection *s, key_stream *stream, const key_batch *b, uint
 bool selection_goes_on(selection *s, const key_batch *b);
 void selection_add(selection *s, key_stream *stream, const key_batch *b, size_t i, bool selected);
 
+/* selection_files: -H -c: name, colon and count of each file that was read, or the member "files"
+ * of the open JSON document. selection_end: releases what it holds. */
+void selection_files(const selection *s, const key_stream *stream);
+void selection_end(selection *s);
+
 /* selection_done: whether no more keys are needed: -q, and one is selected. */
 bool selection_done(const selection *s);
 
@@ -42,10 +54,13 @@ void selection_print_header(const selection *s, const key_batch *b);
  * if wanted, and a mark. */
 void selection_pass(const key_batch *b, size_t i, const char *mark);
 
-/* selection_prefix: the line number of key i, if wanted, after the file's name when there are
- * several. selection_json_key: the members key and line. */
+/* selection_prefix: the line number of key i, if wanted, after the file's name with -H or when
+ * there are several. selection_json_key: the members key and line. */
 void selection_prefix(const key_batch *b, size_t i);
 void selection_json_key(const key_batch *b, size_t i);
+
+/* selection_json_range: the members that are the ends of a range, and its place. */
+void selection_json_range(const key_batch *b, size_t i);
 
 static inline bool is_selected(const uint64_t *bitmap, size_t i) {
   return (bitmap[i / 64] >> (i % 64) & 1) != 0;

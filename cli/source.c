@@ -37,6 +37,7 @@ void source_fail(source_failure *fail, int status, const char *format, ...) {
   vsnprintf(fail->text, sizeof fail->text, format, args);
   va_end(args);
   fail->status = status;
+  fail->binary = false;
 }
 
 uint64_t source_position(const source *s) { return s->position; }
@@ -92,6 +93,7 @@ static bool source_is_binary(const source *s, const source_use *use, const binar
                              source_failure *fail) {
   source_fail(fail, EXIT_TROUBLE, "%s is %s, not %s in lines: %s%s", s->name, is->name, use->wanted,
               is->command, use->has_no_decompress ? AS_KEYS : "");
+  fail->binary = true;
   return false;
 }
 
@@ -105,6 +107,7 @@ static bool source_is_foreign(const source *s, const source_use *use, source_fai
   source_fail(fail, EXIT_TROUBLE, "%s is probably a filter (%s), not %s%s", s->name,
               nay_format_name(is), use->wanted,
               use->has_no_decompress ? "; --no-decompress reads its bytes as keys" : "");
+  fail->binary = true;
   return true;
 }
 
@@ -127,6 +130,7 @@ static bool source_recognise(source *s, const source_use *use, source_failure *f
   }
   source_fail(fail, EXIT_TROUBLE, "%s is a filter, not %s%s", s->name, use->wanted,
               use->has_no_decompress ? "; --no-decompress reads its bytes as keys" : "");
+  fail->binary = true;
   return false;
 }
 

@@ -15,6 +15,7 @@ typedef struct source source;
 /* Why a file could not be read, and the exit status that says so: 3 when its bytes are damaged. */
 typedef struct source_failure {
   int status;
+  bool binary; /* it was recognised as no text, before anything was read as keys */
   char text[512];
 } source_failure;
 

@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include "hashers.h"
+#include "key_files.h"
+#include "numbers.h"
 #include "stream_state.h"
 
 /* ---- the ring ---- */
@@ -128,6 +130,9 @@ static void stream_begin_bads(key_stream *s, const keys_options *keys, on_bad ot
   s->mode = keys->on_bad != ON_BAD_DEFAULT ? (on_bad)keys->on_bad : otherwise;
   s->given = keys->on_bad != ON_BAD_DEFAULT;
   s->max_record = keys->max_record;
+  if (s->mode == ON_BAD_LINE && s->reader.range_filter != NULL) {
+    die(EXIT_TROUBLE, "--on-bad=line: a range has two ends");
+  }
   if (s->mode == ON_BAD_LINE) key_reader_check_whole(&s->reader);
   bads_begin(keys, s->mode, s->skips_bad_files);
 }
@@ -136,14 +141,19 @@ static key_stream *stream_open_as(const options *o, const keys_options *keys,
                                   const char *const *paths, size_t n, const nay_filter *hash_with,
                                   bool answers, on_bad otherwise) {
   key_stream *s = must_alloc(sizeof *s);
+  bool listed = keys->listed != NULL && paths == (const char *const *)keys->listed->paths;
   *s = (key_stream){.reader = key_reader_new(keys),
                     .use = stream_use(o, keys),
-                    .paths = n > 0 ? paths : stream_stdin,
-                    .npaths = n > 0 ? n : 1,
+                    .paths = n > 0 || listed ? paths : stream_stdin,
+                    .npaths = n > 0 || listed ? n : 1,
+                    .found = listed ? keys->listed->found : NULL,
                     .hash_with = hash_with,
                     .skips_bad_files = answers,
                     .wide_hash = stream_wide_hash(hash_with)};
   stream_begin_bads(s, keys, otherwise);
+  s->unread = must_alloc(s->npaths);
+  memset(s->unread, 0, s->npaths);
+  if (keys->stats) read_stats_ask(o->json);
   s->wants_header = s->reader.wants_header;
   s->use.skips_mark = keys->args.n == 0 && key_reader_is_text(&s->reader);
   s->use.text = s->use.decompress && s->use.skips_mark;
@@ -151,6 +161,7 @@ static key_stream *stream_open_as(const options *o, const keys_options *keys,
   for (unsigned i = 0; i < RING; i++) {
     batch_new(&s->ring[i], &s->reader, keys->line_number, hash_with != NULL, s->wide_hash);
     s->ring[i].bads->passes = s->mode == ON_BAD_PASS;
+    s->ring[i].named = keys->with_name;
   }
   if (keys->args.n > 0) stream_take_args(s, keys);
   pthread_mutex_init(&s->lock, NULL);
@@ -216,6 +227,7 @@ static void stream_tell_failure(key_stream *s, key_batch *b) {
   out_flush();
   message_error("%s", b->fail->text);
   s->status = exit_worse(s->status, b->fail->status);
+  if (b->file > 0) s->unread[b->file - 1] = 1;
   free(b->fail);
   b->fail = NULL;
 }
@@ -264,6 +276,8 @@ key_batch *stream_next(key_stream *s) {
     if (skipped != 0 && b->file <= skipped) batch_forget(b);
     if (b->hashed != NAY_OK) die(EXIT_TROUBLE, "cannot hash: %s", nay_status_text(b->hashed));
     s->nkeys += b->n;
+    s->counts.nlines += b->nlines;
+    s->counts.nbytes += b->nbytes;
     stream_check_cr(s, b);
     progress_update(b->position, s->nkeys);
     if (b->n > 0 || b->header != NULL || b->bads->n > 0) return b;
@@ -274,6 +288,29 @@ key_batch *stream_next(key_stream *s) {
 }
 
 uint64_t stream_nkeys(const key_stream *s) { return s->nkeys; }
+
+size_t stream_nfiles(const key_stream *s) { return s->npaths; }
+
+const char *stream_file(const key_stream *s, size_t i) {
+  return s->unread[i] != 0 ? NULL : s->paths[i];
+}
+
+void stream_print_name(const char *path, const char *end) {
+  const char *name = strcmp(path, "-") == 0 ? "(standard input)" : path;
+  out_text("%s", paint(PAINT_KEY));
+  out_record((const uint8_t *)name, strlen(name));
+  out_text("%s%s", paint(PAINT_PLAIN), end);
+}
+
+/* What --stats adds up, and the files that gave no keys although nothing failed. */
+static void stream_tell(key_stream *s) {
+  s->counts.nkeys = s->nkeys;
+  s->counts.nskipped = s->nskipped;
+  for (size_t i = 0; i < s->npaths; i++) s->counts.nfiles += s->unread[i] == 0;
+  read_stats_add(&s->counts);
+  if (s->nskipped == 0) return;
+  message("%s skipped; the first: %s", COUNTED(s->nskipped, "binary file"), s->skipped_first);
+}
 
 /* The consumer may stop while the producer still waits for input: there alone it is cancelled. */
 static void stream_stop(key_stream *s) {
@@ -289,7 +326,10 @@ static void stream_stop(key_stream *s) {
 void stream_close(key_stream *s) {
   stream_settle(s);
   if (s->threaded) stream_stop(s);
+  stream_tell(s);
   for (unsigned i = 0; i < RING; i++) batch_free(&s->ring[i]);
+  free(s->skipped_first);
+  free(s->unread);
   source_close(s->source);
   progress_clear();
   key_reader_end(&s->reader);

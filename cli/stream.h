@@ -26,15 +26,19 @@ typedef struct key_batch {
   uint64_t *lines;        /* NULL without --line-number */
   const uint8_t **values; /* NULL: records have none */
   size_t *value_lens;
+  bool *maybes; /* of ranges: their answers; else NULL */
   bool plain;
   const uint8_t *header; /* the header of the first file, if it came in this batch */
   size_t header_len;
-  uint64_t file;        /* its number: all keys of a batch are of one file */
-  const char *name;     /* its name, when there are several files; else NULL */
-  uint64_t position;    /* bytes of input files read so far */
-  bool idle;            /* the input pauses after this batch: flush */
-  source_failure *fail; /* reading failed after these keys */
-  bad_list *bads;       /* records without a key */
+  uint64_t file;           /* its number: all keys of a batch are of one file */
+  const char *name;        /* its name, when there are several files or -H is given; else NULL */
+  const char *path;        /* its name, NULL: keys are arguments */
+  bool named;              /* -H: the name is printed before keys */
+  uint64_t nlines, nbytes; /* records, and their bytes, that gave these keys, bad ones included */
+  uint64_t position;       /* bytes of input files read so far */
+  bool idle;               /* the input pauses after this batch: flush */
+  source_failure *fail;    /* reading failed after these keys */
+  bad_list *bads;          /* records without a key */
   nay_status hashed;
   struct batch_memory *memory;
 } key_batch;
@@ -58,6 +62,14 @@ key_stream *stream_open_to_answer(const options *o, const keys_options *keys,
                                   const char *const *paths, size_t n, const nay_filter *hash_with,
                                   on_bad otherwise);
 int stream_status(key_stream *s);
+
+/* stream_nfiles: how many files it has. stream_file: the name of file i, from 0, as it is printed,
+ * or NULL when it was not read to its end: it failed, or was skipped. After the last batch. */
+size_t stream_nfiles(const key_stream *s);
+const char *stream_file(const key_stream *s, size_t i);
+
+/* stream_print_name: the name of a key file, "(standard input)" for "-", and an end. */
+void stream_print_name(const char *path, const char *end);
 
 /* stream_must_exist: exits when one of the files cannot be opened: before anything else is said,
  * and before the ones before it are read. */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "codecs.h"
+#include "key_files.h"
 #include "stream.h"
 
 #define COUNT_BYTES 131072u
@@ -24,8 +25,9 @@ static bool count_is_mark(const uint8_t *p, size_t n, uint8_t terminator) {
   return terminator == '\n' && n == UTF8_MARK_LEN && memcmp(p, UTF8_MARK, n) == 0;
 }
 
-/* Counts the lines of an open file from its offset, without moving it. */
-static bool count_lines(int fd, uint8_t terminator, bool decompress, uint64_t *nkeys) {
+/* Counts the lines of an open file from its offset, without moving it. Binary files that were found
+ * in a directory are skipped, as the stream does. */
+static bool count_lines(int fd, uint8_t terminator, bool decompress, bool found, uint64_t *nkeys) {
   struct stat st;
   off_t at = lseek(fd, 0, SEEK_CUR);
   if (at < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) return false;
@@ -35,6 +37,8 @@ static bool count_lines(int fd, uint8_t terminator, bool decompress, uint64_t *n
   for (off_t start = at; !packed && (n = pread(fd, bytes, COUNT_BYTES, at)) > 0; at += n) {
     bool more, first = at == start;
     packed = decompress && first && codec_recognise(bytes, (size_t)n, &more) != NULL;
+    bool binary = found && decompress && terminator == '\n' && !packed;
+    if (first && binary && memchr(bytes, '\0', n < 65536 ? (size_t)n : 65536) != NULL) break;
     *nkeys += count_byte(bytes, (size_t)n, terminator);
     if (!first || !count_is_mark(bytes, (size_t)n, terminator)) last = bytes[n - 1];
   }
@@ -54,7 +58,9 @@ bool stream_count(const keys_options *keys, const char *const *paths, size_t n, 
   key_reader_end(&reader);
   if (!reader.plain || reader.skip_empty) return false;
   static const char *const from_stdin[] = {"-"};
-  if (n == 0) paths = from_stdin, n = 1;
+  const key_files *listed = keys->listed;
+  if (listed != NULL && paths != (const char *const *)listed->paths) listed = NULL;
+  if (n == 0 && listed == NULL) paths = from_stdin, n = 1;
   uint64_t sum = 0;
   for (size_t i = 0; i < n; i++) {
     struct stat st; /* opening a named pipe would wake up its writer */
@@ -62,7 +68,8 @@ bool stream_count(const keys_options *keys, const char *const *paths, size_t n, 
     if (!is_stdin && (stat(paths[i], &st) != 0 || !S_ISREG(st.st_mode))) return false;
     int fd = is_stdin ? STDIN_FILENO : open(paths[i], O_RDONLY | O_CLOEXEC);
     if (fd < 0) return false; /* stream_open says why */
-    bool ok = count_lines(fd, reader.terminator, !keys->no_decompress, &sum);
+    bool found = listed != NULL && listed->found[i];
+    bool ok = count_lines(fd, reader.terminator, !keys->no_decompress, found, &sum);
     if (!is_stdin) close(fd);
     if (!ok) return false;
   }
@@ -83,10 +90,11 @@ uint64_t stream_nbytes(const char *const *paths, size_t n) {
 }
 
 source_use stream_use(const options *o, const keys_options *keys) {
-  return (source_use){.wanted = "keys",
-                      .decompress = !keys->no_decompress,
-                      .has_no_decompress = option_is_taken(o->command, "no-decompress"),
-                      .has_element = option_is_taken(o->command, "element")};
+  return (source_use){
+      .wanted = "keys",
+      .decompress = !keys->no_decompress,
+      .has_no_decompress = option_is_taken(o->command, "no-decompress"),
+      .has_element = keys->listed == NULL && option_is_taken(o->command, "element")};
 }
 
 void stream_must_exist(const options *o, const keys_options *keys, const char *const *paths,

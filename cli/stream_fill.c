@@ -21,6 +21,15 @@ static void stream_close_source(key_stream *s) {
   s->source = NULL;
 }
 
+/* A binary file that was met in a directory: no keys, and no failure. */
+static void stream_skip_binary(key_stream *s) {
+  if (s->nskipped++ == 0) {
+    s->skipped_first = must_alloc(strlen(s->name) + 1);
+    strcpy(s->skipped_first, s->name);
+  }
+  s->unread[s->next_path - 1] = 1;
+}
+
 /* The next file, or the end. */
 static bool stream_next_source(key_stream *s, key_batch *b) {
   source_failure fail;
@@ -30,8 +39,14 @@ static bool stream_next_source(key_stream *s, key_batch *b) {
     return true;
   }
   s->name = s->paths[s->next_path++];
-  if (!source_open(s->name, &s->use, &s->source, &fail)) return stream_fail(b, &fail);
+  bool found = s->found != NULL && s->found[s->next_path - 1];
   s->last = false;
+  if (!source_open(s->name, &s->use, &s->source, &fail)) {
+    if (!found || !fail.binary) return stream_fail(b, &fail);
+    stream_skip_binary(s);
+    return true;
+  }
+  s->checks_binary = found && s->use.text;
   s->reader.wants_header = s->wants_header;
   s->reader.nrecords = s->reader.ninner = 0;
   return true;
@@ -54,6 +69,7 @@ static void stream_place(const key_stream *s, char *text, size_t cap) {
 /* A bad record does not end the file; of a file with zero bytes only when that was asked for. */
 static bool stream_goes_on(const key_stream *s) { return s->mode != ON_BAD_FAIL && s->given; }
 
+#define BINARY_START 65536u /* bytes that a file met in a directory is judged by */
 #define STREAM_ZERO "the line has a zero byte"
 
 /* What is wrong with the last record. */
@@ -304,16 +320,35 @@ static bool stream_read(key_stream *s, key_batch *b) {
 static bool stream_can_frame(const key_stream *s, const key_batch *b, size_t searched) {
   const struct batch_memory *m = b->memory;
   if (s->last) return true;
-  if (m->len <= searched) return false;
+  if (m->len <= searched || (s->checks_binary && m->len < BINARY_START)) return false;
   if (b->plain || searched == 0) return true;
   if (!key_reader_can_end(&s->reader, m->bytes + searched, m->len - searched)) return false;
   return m->len - searched >= searched / 4 || s->source == NULL || source_is_idle(s->source);
 }
 
+/* Whether the start of the open file shows that it is binary. It is closed then. */
+static bool stream_found_binary(key_stream *s, key_batch *b) {
+  size_t n = b->memory->len < BINARY_START ? b->memory->len : BINARY_START;
+  if (!s->checks_binary) return false;
+  s->checks_binary = false;
+  if (memchr(b->memory->bytes, '\0', n) == NULL) return false;
+  stream_skip_binary(s);
+  stream_close_source(s);
+  s->last = false;
+  s->carry = b->memory->bytes;
+  s->carry_len = b->memory->len = 0;
+  return true;
+}
+
 static bool stream_take(key_stream *s, key_batch *b, size_t *searched) {
   size_t used = 0, fresh = b->memory->len - *searched;
+  uint64_t nlines = s->reader.nrecords;
   bool bad = false, more = true;
   if (!stream_text_ok(s, b)) return false;
+  if (stream_found_binary(s, b)) {
+    *searched = 0;
+    return true;
+  }
   const uint8_t *bytes = b->memory->bytes;
   const uint8_t *zero = s->use.text ? memchr(bytes + *searched, '\0', fresh) : NULL;
   if (b->plain) {
@@ -321,6 +356,8 @@ static bool stream_take(key_stream *s, key_batch *b, size_t *searched) {
   } else if (!stream_frame(s, b, zero, &used, &more)) {
     return false;
   }
+  b->nlines += s->reader.nrecords - nlines;
+  b->nbytes += used;
   if (bad) return stream_not_text(s, b, bytes + used, key_reader_next_line(&s->reader));
   s->carry = b->memory->bytes + used;
   s->carry_len = b->memory->len - used;
@@ -347,6 +384,7 @@ static void stream_keep(key_stream *s, struct batch_memory *m, bool framed) {
 void stream_fill(key_stream *s, key_batch *b) {
   struct batch_memory *m = b->memory;
   b->n = 0;
+  b->nlines = b->nbytes = 0;
   batch_forget_bads(b, 0);
   b->header = NULL;
   b->idle = false;
@@ -373,7 +411,8 @@ void stream_fill(key_stream *s, key_batch *b) {
   }
   s->searched = searched;
   b->file = s->next_path;
-  b->name = s->npaths > 1 && s->next_path > 0 ? s->paths[s->next_path - 1] : NULL;
+  b->path = s->next_path > 0 ? s->paths[s->next_path - 1] : NULL;
+  b->name = s->npaths > 1 || b->named ? b->path : NULL;
   if (!ok) stream_abandon(s);
   if (s->args != NULL) batch_end_records(b, s->args_terminator);
   if (b->n > 0 && s->hash_with != NULL) { /* also the keys before a failure */

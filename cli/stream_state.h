@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 
 #include "batch.h"
+#include "read_stats.h"
 #include "stream.h"
 
 #define RING 6u
@@ -25,9 +26,15 @@ struct key_stream {
   uint8_t *carry;             /* unfinished bytes for the next batch: in the batch before it */
   size_t carry_len, searched; /* `searched` bytes of them hold no terminator */
   uint64_t position;          /* of the files that are closed */
+  const bool *found;          /* of each path, whether it was met in a directory; or NULL */
+  bool checks_binary;         /* the open file was, and is skipped when its start is no text */
+  uint64_t nskipped;          /* binary files */
+  char *skipped_first;
+  uint8_t *unread; /* of each path: 1, it was skipped or failed */
   const nay_filter *hash_with;
   bool wide_hash, ended, had_header;
   uint64_t nkeys;
+  read_counts counts; /* of the batches that were handed out */
 
   key_batch ring[RING];
   /* with a second thread: */

@@ -89,6 +89,7 @@ static const nay_sst_codec *foreign_codec(const sst_options *o) {
 
 /* Of nori: a Bloom filter, whose size -b says, or quotient filters, and two codecs. */
 static void foreign_check_nori(const sst_options *o) {
+  if (o->range_filter) die(EXIT_TROUBLE, "--filter range is for LevelDB's layout");
   if (o->table_filter != TABLE_DEFAULT && o->table_filter != TABLE_FULL &&
       o->table_filter != TABLE_QUOTIENT) {
     die(EXIT_TROUBLE, "--filter: a table of nori has full or quotient");
@@ -104,6 +105,7 @@ static void foreign_check_nori(const sst_options *o) {
 /* Of mini-lsm: always the same Bloom filter, before its fifth day none. */
 static void foreign_check_minilsm(const sst_options *o) {
   bool none = strcmp(o->table_format, "mini-lsm-sst-day4") == 0;
+  if (o->range_filter) die(EXIT_TROUBLE, "--filter range is for LevelDB's layout");
   if (o->table_filter != TABLE_DEFAULT && o->table_filter != (none ? TABLE_NONE : TABLE_FULL)) {
     die(EXIT_TROUBLE, "--filter: a table of %s has %s", o->table_format, none ? "none" : "full");
   }

@@ -75,8 +75,8 @@ static void walk_entry(properties_walk *w, const void *key, size_t len, size_t v
   seen->key_bytes += len;
   seen->value_bytes += value_len;
   if (w->internal && nay_sst_key_split(key, len, &v) == NAY_OK) {
-    seen->ndeletions += v.deleted;
-    seen->nmerges += v.merge;
+    seen->ndeletions += v.type == NAY_SST_DELETE;
+    seen->nmerges += v.type == NAY_SST_MERGE;
     if (seen->nentries == 0 || v.sequence < seen->smallest_sequence) {
       seen->smallest_sequence = v.sequence;
     }

@@ -83,6 +83,24 @@ static bool table_filter_judge(const nay_sst_filters_entry *f, promise *judged) 
   return ok;
 }
 
+static void table_range(const nay_sst_filters_entry *f, table_summary *s) {
+  nay_view view = {.size = sizeof view};
+  s->nbytes_range = f->len;
+  if (f->damaged || nay_view_open(f->bytes, f->len, NULL, NULL, &view) != NAY_OK) return;
+  s->range.size = sizeof s->range;
+  if (nay_filter_stats(nay_view_filter(&view), &s->range) != NAY_OK) s->range.size = 0;
+}
+
+const char *tablefile_range_text(const table_summary *s, char text[160]) {
+  char rate[NUMBER_TEXT];
+  snprintf(text, 160, "%s", s->range.range_exact != 0 ? "exact" : "damaged");
+  if (s->range.size != 0 && s->range.range_exact == 0) {
+    snprintf(text, 160, "scans of %s FPR %s", COUNTED(s->range.range_length, "number"),
+             fpr_text(s->range.fpr_now, rate));
+  }
+  return text;
+}
+
 table_summary tablefile_summary(const table_file *file) {
   table_summary s = {.info = {.size = sizeof s.info}, .plans_stated = true};
   double rates = 0, weight = 0;
@@ -93,7 +111,8 @@ table_summary tablefile_summary(const table_file *file) {
   nay_sst_filters_stats(file->table, &s.info);
   for (uint64_t i = 0; nay_sst_filters_at(file->table, i, &f) == NAY_OK; i++) {
     promise judged;
-    if (f.len == 0 || f.damaged || f.of_prefixes || f.format == NULL) continue;
+    if (f.of_ranges) table_range(&f, &s);
+    if (f.len == 0 || f.damaged || f.of_prefixes || f.of_ranges || f.format == NULL) continue;
     if (!table_filter_judge(&f, &judged)) continue;
     rates += judged.stats.fpr_now * (double)f.len;
     weight += (double)f.len;
@@ -115,7 +134,7 @@ table_summary tablefile_summary(const table_file *file) {
 }
 
 double tablefile_bits_per_key(const table_summary *s) {
-  return s->nkeys > 0 ? 8 * (double)s->info.nbytes / s->nkeys : NAN;
+  return s->nkeys > 0 ? 8 * (double)(s->info.nbytes - s->nbytes_range) / s->nkeys : NAN;
 }
 
 static const char *table_layout(nay_sst_filter_layout layout) {
@@ -287,6 +306,11 @@ void tablefile_info(const char *path, const table_file *file, const table_summar
   table_filter_line(s);
   if (s->info.nbytes != 0) table_size_lines(s);
   table_prefix_line(&s->info);
+  if (s->nbytes_range != 0) {
+    char range[160];
+    table_line("ranges", "%s, %s", size_text(s->nbytes_range, size),
+               tablefile_range_text(s, range));
+  }
   const char *key = s->info.key;
   if (key != NULL && !nay_key_description_same(key, "text")) table_line("key type", "%s", key);
   if (!s->info.index_known) {

@@ -39,13 +39,18 @@ typedef struct table_summary {
   double nkeys_filtered;    /* estimated from the bits of all filters */
   bool saturated;           /* a filter is: nkeys_filtered is a lower bound, see nay_stats */
   uint64_t noverfilled;     /* filters that have more keys than planned, see promise.h */
+  uint64_t nbytes_range;    /* of the range filter, which is no filter of single keys */
+  nay_stats range;          /* its statistics; size 0: there is none, or it is damaged */
 } table_summary;
 
 /* tablefile_summary: all zero when the table could not be opened. */
 table_summary tablefile_summary(const table_file *file);
 
-/* tablefile_bits_per_key: of all filters; NAN: the keys are not known. */
+/* tablefile_bits_per_key: of all filters but the range filter; NAN: the keys are not known. */
 double tablefile_bits_per_key(const table_summary *s);
+
+/* tablefile_range_text: what the range filter is for: "exact", or its scans and their FPR. */
+const char *tablefile_range_text(const table_summary *s, char text[160]);
 
 /* tablefile_json_stats: the members that describe the filters, from `format` on. */
 void tablefile_json_stats(const table_summary *s);

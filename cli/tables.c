@@ -10,6 +10,7 @@
 
 #include "numbers.h"
 #include "outfile.h"
+#include "range_form.h"
 
 #define TABLE_CACHE ((size_t)32 << 20) /* bytes of blocks, and as many of filters */
 #define TABLE_BLOCK_MOST (1u << 30)    /* bytes of a block */
@@ -24,15 +25,7 @@ void table_die(const char *path, nay_status status, const nay_diag *diag) {
 /* The extractor of that name, when it is the library's. */
 static bool table_prefix_of(const char *name, nay_sst_prefix *prefix) {
   *prefix = (nay_sst_prefix){.size = sizeof *prefix};
-  unsigned long number;
-  if (name == NULL) return false;
-  if (sscanf(name, "nay.fixed.%lu", &number) == 1) {
-    return nay_sst_prefix_fixed(number, prefix) == NAY_OK && strcmp(prefix->name, name) == 0;
-  }
-  if (sscanf(name, "nay.delimiter.%lu", &number) == 1 && number < 256) {
-    return nay_sst_prefix_delimiter((uint8_t)number, prefix) == NAY_OK;
-  }
-  return false;
+  return nay_sst_prefix_find(name, prefix) == NAY_OK;
 }
 
 /* One for all tables of the command: blocks that are read or uncompressed, partitions of filters.
@@ -125,7 +118,7 @@ const char *table_output(const sst_options *o) {
 static void plan_blocks(const sst_options *o, table_plan *plan) {
   double bits = o->size.bits_per_key != 0 ? o->size.bits_per_key : 10;
   options_refuse(&o->common, "nkeys", "sst --filter leveldb and small");
-  if (o->size.fpr != 0 || o->size.kind != NAY_AUTO) {
+  if ((o->size.fpr != 0 && !o->range_filter) || o->size.kind != NAY_AUTO) {
     die(EXIT_TROUBLE, "-p and -t are for --filter full and partitioned; here -b says how large");
   }
   if (bits != floor(bits) || bits < 1 || bits > 4096) {
@@ -138,20 +131,20 @@ static void plan_blocks(const sst_options *o, table_plan *plan) {
 }
 
 static void plan_prefix(const sst_options *o, table_plan *plan) {
-  if (o->prefix_length != 0 && o->prefix_delimiter != NULL) {
+  char name[32];
+  const char *delimiter = o->prefix_delimiter;
+  if (o->prefix_length == 0 && delimiter == NULL) return;
+  if (o->prefix_length != 0 && delimiter != NULL) {
     die(EXIT_TROUBLE, "--prefix-length and --prefix-delimiter are mutually exclusive");
   }
-  if (o->prefix_length != 0) {
-    if (nay_sst_prefix_fixed(o->prefix_length, &plan->prefix) != NAY_OK) {
-      die(EXIT_TROUBLE, "--prefix-length: from 1 to 65535");
-    }
-    plan->write.prefix = &plan->prefix;
+  if (delimiter != NULL) {
+    if (strlen(delimiter) != 1) die(EXIT_TROUBLE, "--prefix-delimiter: one character");
+    snprintf(name, sizeof name, "nay.delimiter.%u", (unsigned)(uint8_t)delimiter[0]);
+  } else {
+    snprintf(name, sizeof name, "nay.fixed.%llu", (unsigned long long)o->prefix_length);
   }
-  if (o->prefix_delimiter != NULL) {
-    if (strlen(o->prefix_delimiter) != 1) die(EXIT_TROUBLE, "--prefix-delimiter: one character");
-    (void)nay_sst_prefix_delimiter((uint8_t)o->prefix_delimiter[0], &plan->prefix);
-    plan->write.prefix = &plan->prefix;
-  }
+  if (!table_prefix_of(name, &plan->prefix)) die(EXIT_TROUBLE, "--prefix-length: from 1 to 65535");
+  plan->write.prefix = &plan->prefix;
 }
 
 static void plan_codec(const sst_options *o, table_plan *plan) {
@@ -167,11 +160,42 @@ static void plan_codec(const sst_options *o, table_plan *plan) {
   die(EXIT_TROUBLE, "this program was built without %s", codecs[o->compress].name);
 }
 
+void table_set_filters(sst_options *o) {
+  unsigned whole = o->filters & ~(1u << TABLE_RANGE);
+  o->range_filter = whole != o->filters;
+  o->table_filter = o->filters == 0 ? TABLE_DEFAULT : TABLE_NONE;
+  if ((whole & (whole - 1)) != 0) {
+    die(EXIT_TROUBLE, "--filter: one kind of filter, and range if you like");
+  }
+  for (unsigned i = 0; i < TABLE_RANGE; i++) {
+    if (whole == 1u << i) o->table_filter = i;
+  }
+}
+
+#define TABLE_RANGE_FPR 0.01
+
+void table_plan_ranges(const sst_options *o, unsigned *type, table_plan *plan) {
+  if (!o->range_filter) {
+    options_refuse(&o->common, "range-length, range-keys, range-delimiter",
+                   "sst without --filter range");
+    return;
+  }
+  size_options size = o->size;
+  size.kind = NAY_RANGE;
+  size.bits_per_key = 0; /* of the other filter */
+  size.nkeys = 0;
+  plan->range = size_params(&size, NULL, TABLE_RANGE_FPR);
+  range_form(&size, type, &plan->range);
+  plan->write.range = &plan->range;
+}
+
 void table_plan_make(const sst_options *o, table_plan *plan) {
   *plan = (table_plan){.write = {sizeof plan->write, .params = &plan->params},
                        .params = size_params(&o->size, NULL, 0),
                        .policy = {.size = sizeof plan->policy},
                        .prefix = {.size = sizeof plan->prefix}};
+  plan->params.range_length = 0; /* of the range filter: table_plan_ranges */
+  plan->params.range_keys = plan->params.range_delimiter = 0;
   switch ((table_filter)o->table_filter) {
     case TABLE_DEFAULT:
     case TABLE_FULL: plan->write.filter = NAY_SST_FULL_FILTER; break;
@@ -182,8 +206,10 @@ void table_plan_make(const sst_options *o, table_plan *plan) {
     case TABLE_LEVELDB:
     case TABLE_SMALL: plan_blocks(o, plan); break;
     case TABLE_NONE:
-      options_refuse(&o->common, "type, nkeys, fpr, bits", "sst --filter none");
+      options_refuse(&o->common, o->range_filter ? "type, nkeys, bits" : "type, nkeys, fpr, bits",
+                     o->range_filter ? "sst --filter range alone" : "sst --filter none");
       break;
+    case TABLE_RANGE: break; /* never by itself: table_set_filters */
     case TABLE_QUOTIENT: die(EXIT_TROUBLE, "--filter quotient is for --format nori");
   }
   plan_prefix(o, plan);

@@ -7,7 +7,8 @@
 
 #include "options.h"
 
-/* --filter, --compress: the values in cmd_sst.c, in this order. */
+/* --filter, --compress: the values in cmd_sst.c, in this order. TABLE_RANGE: in addition to one of
+ * the others, or alone. */
 typedef enum table_filter {
   TABLE_FULL,
   TABLE_PARTITIONED,
@@ -15,7 +16,8 @@ typedef enum table_filter {
   TABLE_SMALL,
   TABLE_NONE,
   TABLE_QUOTIENT,
-  TABLE_DEFAULT = CHOICE_NOT_GIVEN /* full, or none where the layout has no filter */
+  TABLE_RANGE,
+  TABLE_DEFAULT /* full, or none where the layout has no filter */
 } table_filter;
 typedef enum table_codec { TABLE_RAW, TABLE_SNAPPY, TABLE_LZ4, TABLE_ZSTD } table_codec;
 
@@ -27,7 +29,9 @@ typedef struct sst_options {
   select_options select;
   output_options output;
   /* a table to make */
+  unsigned filters;                /* --filter: a bit for each table_filter */
   unsigned table_filter, compress; /* table_filter, table_codec */
+  bool range_filter;
   uint64_t prefix_length, block_bytes, target_bytes;
   const char *prefix_delimiter;
   bool properties, sort, bottom;
@@ -59,8 +63,16 @@ typedef struct table_plan {
   nay_params params;
   nay_policy policy;
   nay_sst_prefix prefix;
+  nay_params range;
 } table_plan;
 void table_plan_make(const sst_options *o, table_plan *plan);
+
+/* table_plan_ranges: the range filter of --filter, for keys of this type, which may become an
+ * ordered one. */
+void table_plan_ranges(const sst_options *o, unsigned *type, table_plan *plan);
+
+/* table_set_filters: o->table_filter and o->range_filter, of --filter. */
+void table_set_filters(sst_options *o);
 
 /* table_output: the file after -o; exits when there is none or it exists already. */
 const char *table_output(const sst_options *o);

@@ -73,7 +73,18 @@ NAY_API nay_status nay_filter_may_contain_range(const nay_filter *filter, const 
                                                 size_t lo_len, const void *hi, size_t hi_len,
                                                 bool *maybe);
 
-/* nay_filter_may_contain_range_u64: the same for keys that are 8 bytes, big-endian, as
+/*
+ * nay_filter_may_contain_scan: whether a key may lie in [lo, end) in the order of bytes, which is
+ * what a scan of a sorted table asks; end itself is not included, and lo = end is nay. Of
+ * NAY_RANGE_DECIMAL an answer is nay only if all keys and both ends have equally many digits, and
+ * prefixes that the order of bytes keeps together, as those of BE8: else the order of bytes is not
+ * that of the numbers. Errors as nay_filter_may_contain_range.
+ */
+NAY_API nay_status nay_filter_may_contain_scan(const nay_filter *filter, const void *lo,
+                                               size_t lo_len, const void *end, size_t end_len,
+                                               bool *maybe);
+
+/* nay_filter_may_contain_range_u64: [lo, hi] for keys that are 8 bytes, big-endian, as
  * nay_range_key writes them. NAY_ENOTSUP: the filter has keys of another form (range_keys,
  * range_delimiter). */
 NAY_API nay_status nay_filter_may_contain_range_u64(const nay_filter *filter, uint64_t lo,

@@ -277,13 +277,11 @@ static nay_status batch_all_maybe(nay_status status, size_t n, uint64_t *bitmap)
 static nay_status batch_test_keys(const nay_filter *f, const nay_batch_input *in,
                                   uint64_t *bitmap) {
   if (!nay__batch_all_ok(in)) return batch_all_maybe(NAY_EINVAL, in->n, bitmap);
-  for (size_t i = 0; i < in->n; i++) {
-    size_t len;
-    const void *key = nay__batch_key(in, i, &len);
-    bool maybe = true;
-    if (i % 64 == 0) bitmap[i / 64] = 0;
-    (void)f->family->order->test(f, key, len, &maybe);
-    bitmap[i / 64] |= (uint64_t)maybe << i % 64;
+  for (size_t i = 0; i < in->n; i += 64) {
+    const void *keys[64];
+    size_t lens[64], n = in->n - i < 64 ? in->n - i : 64;
+    for (size_t j = 0; j < n; j++) keys[j] = nay__batch_key(in, i + j, &lens[j]);
+    bitmap[i / 64] = f->family->order->test_many(f, keys, lens, (unsigned)n);
   }
   return nay_filter_health(f);
 }

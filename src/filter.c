@@ -381,9 +381,9 @@ NAY_FLATTEN static NAY_NOINLINE bool filter_may_contain_any(const nay_filter *f,
   }
   nay_hash hash;
   bool maybe = true;
-  if (filter_hash(f, key, len, &hash) != NAY_OK) return true;
-  if (f->family->order != NULL)
+  if (f != NULL && f->family->order != NULL && (key != NULL || len == 0))
     return f->family->order->test(f, key, len, &maybe) != NAY_OK || maybe;
+  if (filter_hash(f, key, len, &hash) != NAY_OK) return true;
   return nay_filter_may_contain_hash(f, hash);
 }
 

@@ -22,7 +22,21 @@ nay_status nay_filter_may_contain_range(const nay_filter *f, const void *lo, siz
     return NAY_EINVAL;
   }
   NAY_TRY(franges_ready(f));
-  return nay__range_ask(f, lo, lo_len, hi, hi_len, maybe);
+  nay_range_ends ends = {lo, hi, lo_len, hi_len};
+  uint64_t answer;
+  NAY_TRY(nay__range_ask(f, &ends, 1, &answer));
+  *maybe = answer != 0;
+  return NAY_OK;
+}
+
+nay_status nay_filter_may_contain_scan(const nay_filter *f, const void *lo, size_t lo_len,
+                                       const void *end, size_t end_len, bool *maybe) {
+  if (maybe == NULL || (lo == NULL && lo_len != 0) || (end == NULL && end_len != 0)) {
+    return NAY_EINVAL;
+  }
+  NAY_TRY(franges_ready(f));
+  nay_range_ends ends = {lo, end, lo_len, end_len};
+  return nay__range_ask_scan(f, &ends, maybe);
 }
 
 nay_status nay_filter_may_contain_range_u64(const nay_filter *f, uint64_t lo, uint64_t hi,
@@ -47,11 +61,17 @@ nay_status nay_filter_may_contain_range_many(const nay_filter *f, const void *co
   if (bitmap == NULL) return NAY_EINVAL;
   bool there = lo != NULL && lo_lens != NULL && hi != NULL && hi_lens != NULL;
   nay_status status = there ? franges_ready(f) : NAY_EINVAL;
-  for (size_t i = 0; status == NAY_OK && i < n; i++) {
-    bool maybe = true;
-    if (i % 64 == 0) bitmap[i / 64] = 0;
-    status = nay_filter_may_contain_range(f, lo[i], lo_lens[i], hi[i], hi_lens[i], &maybe);
-    bitmap[i / 64] |= (uint64_t)maybe << i % 64;
+  for (size_t i = 0; status == NAY_OK && i < n; i += NAY_RANGE_GROUP) {
+    nay_range_ends ends[NAY_RANGE_GROUP];
+    unsigned group = n - i < NAY_RANGE_GROUP ? (unsigned)(n - i) : NAY_RANGE_GROUP;
+    for (unsigned j = 0; j < group; j++) {
+      ends[j] = (nay_range_ends){lo[i + j], hi[i + j], lo_lens[i + j], hi_lens[i + j]};
+      if ((ends[j].lo == NULL && ends[j].lo_len != 0) ||
+          (ends[j].hi == NULL && ends[j].hi_len != 0)) {
+        status = NAY_EINVAL;
+      }
+    }
+    if (status == NAY_OK) status = nay__range_ask(f, ends, group, &bitmap[i / 64]);
   }
   return status == NAY_OK ? NAY_OK : franges_all_maybe(status, n, bitmap);
 }

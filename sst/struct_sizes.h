@@ -11,8 +11,8 @@
 #include "nay_sst_lookup.h"
 #include "nay_sst_parquet.h"
 
-#define NAY_ABI_SST_VERSION NAY_ABI(nay_sst_entry, term)
-#define NAY_ABI_SST_WRITE NAY_ABI(nay_sst_write_options, quotient)
+#define NAY_ABI_SST_ENTRY NAY_ABI(nay_sst_entry, term)
+#define NAY_ABI_SST_WRITE NAY_ABI(nay_sst_write_options, range)
 #define NAY_ABI_SST_READ NAY_ABI(nay_sst_read_options, layout)
 #define NAY_ABI_SST_CACHE NAY_ABI(nay_sst_cache_info, filter)
 #define NAY_ABI_SST_TABLES NAY_ABI(nay_sst_pool_options, open_ctx)
@@ -20,7 +20,7 @@
 #define NAY_ABI_SST_FILE NAY_ABI(nay_sst_file, ctx)
 #define NAY_ABI_SST_SINK NAY_ABI(nay_sst_target, ctx)
 #define NAY_ABI_SST_VALUE NAY_ABI(nay_sst_value, hold)
-#define NAY_ABI_SST_INFO NAY_ABI(nay_sst_info, counters)
+#define NAY_ABI_SST_INFO NAY_ABI(nay_sst_info, range_used)
 #define NAY_ABI_SST_COUNTERS NAY_ABI(nay_sst_counters, reserved)
 #define NAY_ABI_SST_COMPACTED NAY_ABI(nay_sst_compact_stats, peak_memory)
 #define NAY_ABI_SST_COMPACT NAY_ABI(nay_sst_compact_options, progress_ctx)

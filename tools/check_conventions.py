@@ -8,6 +8,7 @@
     flags                    parameters and fields named flags are uint32_t
     describe                 statistics are `nay_x_stats`: no call is named describe
     prefix                   a function, type or constant of libnaysst begins with nay_sst_ or NAY_SST_
+    status                   a callback returns a status: bool is for a question about one key (QUESTIONS)
     number                   each library has at most MOST functions
 """
 import pathlib
@@ -24,7 +25,8 @@ MOST = 110
 SIZELESS = {"nay_hash", "nay_probe", "nay_diag", "nay_allocator", "nay_inline_blocked", "nay_inline_fuse", "nay_inline_slots"}
 FIRST = re.compile(r"/\* (Stable|Experimental): .*\*/\n")
 FUNCTION = re.compile(r"NAY_API ([^;{(]*?)(nay_\w+)\(([^;{]*)\)\s*[;{]")
-CALLBACK = re.compile(r"\(\*(\w+)\)\(([^;]*?)\)\s*;", re.S)
+CALLBACK = re.compile(r"(\w+ \**)\(\*(\w+)\)\(([^;]*?)\)\s*;", re.S)
+QUESTIONS = {"may_contain", "ask"}
 STRUCT = re.compile(r"typedef struct (nay_\w+) \{\s*(.*?)\n\} \1;", re.S)
 
 
@@ -55,9 +57,11 @@ def faults(name, text):
         if any(re.fullmatch(r"(unsigned|int|unsigned int|uint64_t) flags", p) for p in parameters):
             yield f"{function}: flags are uint32_t"
     for match in CALLBACK.finditer(code):
-        parameters = [p.strip() for p in match[2].split(",")]
+        parameters = [p.strip() for p in match[3].split(",")]
         if parameters[0] != "void *ctx" and not parameters[0].startswith("const struct nay_bits"):
-            yield f"{match[1]}: the first parameter of a callback is void *ctx"
+            yield f"{match[2]}: the first parameter of a callback is void *ctx"
+        if match[1] == "bool " and match[2] not in QUESTIONS:
+            yield f"{match[2]}: a callback returns a nay_status, or answers a question about one key"
     for match in STRUCT.finditer(code):
         if match[1] not in SIZELESS and not match[2].lstrip().startswith("size_t size;"):
             yield f"struct {match[1]} does not begin with its size"

@@ -75,7 +75,7 @@ static const char *job_next(void *ctx) {
   return j->at.path;
 }
 
-static bool job_progress(void *ctx, const nay_sst_compact_stats *so_far);
+static nay_status job_progress(void *ctx, const nay_sst_compact_stats *so_far);
 
 /* Those that are held, as a compaction takes them. To be freed. */
 static uint64_t *job_snapshots(kv *db, size_t *n) {
@@ -178,13 +178,13 @@ static void job_end(job *j) {
 }
 
 /* Of a compaction, now and then. */
-static bool job_progress(void *ctx, const nay_sst_compact_stats *so_far) {
+static nay_status job_progress(void *ctx, const nay_sst_compact_stats *so_far) {
   kv *db = ctx;
   job flush = {.db = db, .view = kv__view_ref(db)};
   (void)so_far;
   if (flush.view->imm != NULL) job_run(&flush);
   job_end(&flush);
-  return db->failed == NAY_OK && !db->closing;
+  return db->failed == NAY_OK && !db->closing ? NAY_OK : NAY_ECANCELED;
 }
 
 void *kv__background(void *ctx) {

@@ -53,8 +53,9 @@ static nay_status db_unlock(kv *db, kv_error *error) {
   return status;
 }
 
-static nay_status db_write(kv *db, bool deleted, kv_slice key, kv_slice value, kv_error *error) {
-  nay_sst_entry entry = {sizeof entry, key.data, key.len, .deleted = deleted};
+static nay_status db_write(kv *db, nay_sst_entry_type type, kv_slice key, kv_slice value,
+                           kv_error *error) {
+  nay_sst_entry entry = {sizeof entry, key.data, key.len, .type = type};
   if (key.len > KV_MAX_BYTES || value.len > KV_MAX_BYTES)
     return kv__fail(error, NAY_EINVAL, "keys and values have at most %d bytes", KV_MAX_BYTES);
   if (db->sequence > LAST_SEQUENCE) return kv__fail(error, NAY_EFULL, "sequences are used up");
@@ -70,11 +71,11 @@ static nay_status db_write(kv *db, bool deleted, kv_slice key, kv_slice value, k
 }
 
 nay_status kv_put(kv *db, kv_slice key, kv_slice value, kv_error *error) {
-  return db_write(db, false, key, value, error);
+  return db_write(db, NAY_SST_PUT, key, value, error);
 }
 
 nay_status kv_delete(kv *db, kv_slice key, kv_error *error) {
-  return db_write(db, true, key, (kv_slice){NULL, 0}, error);
+  return db_write(db, NAY_SST_DELETE, key, (kv_slice){NULL, 0}, error);
 }
 
 nay_status kv_settle(kv *db, kv_error *error) {

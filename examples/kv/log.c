@@ -177,7 +177,7 @@ static nay_status log_record_at(const kv_memtable *m, const uint8_t *log, size_t
   if (h.body_check != log_checksum(m, body, (size_t)r->len - sizeof h)) return NAY_ENOENT;
   r->value = (kv_slice){body + key, le32toh(h.value_len)};
   status = nay_sst_key_split(body, key, &r->entry);
-  return status == NAY_OK && !r->entry.merge ? NAY_OK : NAY_ECORRUPT;
+  return status == NAY_OK && r->entry.type != NAY_SST_MERGE ? NAY_OK : NAY_ECORRUPT;
 }
 
 /* The head is followed by whole records up to m->length. Is what follows them a torn tail? */

@@ -13,6 +13,7 @@
 #endif
 #ifdef NAY_HAVE_ZSTD
 #include <zstd.h>
+#include <zstd_errors.h>
 #endif
 #ifdef NAY_HAVE_LZ4
 #include <lz4.h>
@@ -26,19 +27,21 @@ static size_t snappy_room(void *ctx, size_t len) {
   return snappy_max_compressed_length(len);
 }
 
-static bool snappy_pack(void *ctx, const void *src, size_t len, void *dst, size_t *n) {
-  *n = snappy_room(ctx, len);
-  return snappy_compress(src, len, dst, n) == SNAPPY_OK;
+static nay_status snappy_pack(void *ctx, const void *src, size_t len, void *dst, size_t cap,
+                              size_t *written) {
+  (void)ctx;
+  *written = cap;
+  return snappy_compress(src, len, dst, written) == SNAPPY_OK ? NAY_OK : NAY_EINVAL;
 }
 
-static bool snappy_size(void *ctx, const void *src, size_t len, size_t *size) {
+static nay_status snappy_size(void *ctx, const void *src, size_t len, size_t *size) {
   (void)ctx;
-  return snappy_uncompressed_length(src, len, size) == SNAPPY_OK;
+  return snappy_uncompressed_length(src, len, size) == SNAPPY_OK ? NAY_OK : NAY_ECORRUPT;
 }
 
-static bool snappy_unpack(void *ctx, const void *src, size_t len, void *dst, size_t size) {
+static nay_status snappy_unpack(void *ctx, const void *src, size_t len, void *dst, size_t size) {
   (void)ctx;
-  return snappy_uncompress(src, len, dst, &size) == SNAPPY_OK;
+  return snappy_uncompress(src, len, dst, &size) == SNAPPY_OK ? NAY_OK : NAY_ECORRUPT;
 }
 
 static const nay_sst_codec snappy_codec = {.size = sizeof snappy_codec,
@@ -60,20 +63,24 @@ static size_t zstd_room(void *ctx, size_t len) {
   return ZSTD_compressBound(len);
 }
 
-static bool zstd_pack(void *ctx, const void *src, size_t len, void *dst, size_t *n) {
-  *n = ZSTD_compress(dst, zstd_room(ctx, len), src, len, ZSTD_LEVEL);
-  return !ZSTD_isError(*n);
+static nay_status zstd_pack(void *ctx, const void *src, size_t len, void *dst, size_t cap,
+                            size_t *written) {
+  (void)ctx;
+  *written = ZSTD_compress(dst, cap, src, len, ZSTD_LEVEL);
+  return ZSTD_isError(*written) ? NAY_EINVAL : NAY_OK;
 }
 
 /* As nori's streaming encoder: no content size in the header. */
-static bool zstd_pack_unsized(void *ctx, const void *src, size_t len, void *dst, size_t *n) {
+static nay_status zstd_pack_unsized(void *ctx, const void *src, size_t len, void *dst, size_t cap,
+                                    size_t *written) {
+  (void)ctx;
   ZSTD_CCtx *c = ZSTD_createCCtx();
-  if (c == NULL) return false;
+  if (c == NULL) return NAY_ENOMEM;
   (void)ZSTD_CCtx_setParameter(c, ZSTD_c_compressionLevel, ZSTD_LEVEL);
   (void)ZSTD_CCtx_setParameter(c, ZSTD_c_contentSizeFlag, 0);
-  *n = ZSTD_compress2(c, dst, zstd_room(ctx, len), src, len);
+  *written = ZSTD_compress2(c, dst, cap, src, len);
   ZSTD_freeCCtx(c);
-  return !ZSTD_isError(*n);
+  return ZSTD_isError(*written) ? NAY_EINVAL : NAY_OK;
 }
 
 /* Uncompresses into a buffer that nobody reads. */
@@ -92,23 +99,27 @@ static bool zstd_count(ZSTD_DStream *stream, const void *src, size_t len, size_t
   return left != 0 || in.pos == len;
 }
 
-static bool zstd_size(void *ctx, const void *src, size_t len, size_t *size) {
+static nay_status zstd_size(void *ctx, const void *src, size_t len, size_t *size) {
   (void)ctx;
   unsigned long long stated = ZSTD_getFrameContentSize(src, len);
-  if (stated == ZSTD_CONTENTSIZE_ERROR) return false;
+  if (stated == ZSTD_CONTENTSIZE_ERROR) return NAY_ECORRUPT;
   if (stated != ZSTD_CONTENTSIZE_UNKNOWN) {
     *size = stated < SIZE_MAX / 2 ? (size_t)stated : SIZE_MAX / 2;
-    return true;
+    return NAY_OK;
   }
   ZSTD_DStream *stream = ZSTD_createDStream();
-  bool ok = stream != NULL && zstd_count(stream, src, len, size);
+  if (stream == NULL) return NAY_ENOMEM;
+  bool ok = zstd_count(stream, src, len, size);
   ZSTD_freeDStream(stream);
-  return ok;
+  return ok ? NAY_OK : NAY_ECORRUPT;
 }
 
-static bool zstd_unpack(void *ctx, const void *src, size_t len, void *dst, size_t size) {
+static nay_status zstd_unpack(void *ctx, const void *src, size_t len, void *dst, size_t size) {
   (void)ctx;
-  return ZSTD_decompress(dst, size, src, len) == size;
+  size_t n = ZSTD_decompress(dst, size, src, len);
+  if (n == size) return NAY_OK;
+  return ZSTD_isError(n) && ZSTD_getErrorCode(n) == ZSTD_error_memory_allocation ? NAY_ENOMEM
+                                                                                 : NAY_ECORRUPT;
 }
 
 static const nay_sst_codec zstd_codec = {.size = sizeof zstd_codec,
@@ -134,11 +145,12 @@ static size_t lz4_room(void *ctx, size_t len) {
   return len <= LZ4_MAX_INPUT_SIZE ? (size_t)LZ4_compressBound((int)len) : 0;
 }
 
-static bool lz4_pack(void *ctx, const void *src, size_t len, void *dst, size_t *n) {
-  size_t room = lz4_room(ctx, len);
-  int got = room == 0 ? 0 : LZ4_compress_default(src, dst, (int)len, (int)room);
-  *n = (size_t)got;
-  return got > 0;
+static nay_status lz4_pack(void *ctx, const void *src, size_t len, void *dst, size_t cap,
+                           size_t *written) {
+  if (lz4_room(ctx, len) == 0) return NAY_EINVAL;
+  int got = LZ4_compress_default(src, dst, (int)len, cap < INT32_MAX ? (int)cap : INT32_MAX);
+  *written = (size_t)got;
+  return got > 0 ? NAY_OK : NAY_EINVAL;
 }
 
 /* A length: the nibble of the token, and bytes that go on after 15. False: the block ends. */
@@ -151,30 +163,31 @@ static bool lz4_length(const uint8_t **p, const uint8_t *end, unsigned nibble, s
   return true;
 }
 
-static bool lz4_size(void *ctx, const void *src, size_t len, size_t *size) {
+static nay_status lz4_size(void *ctx, const void *src, size_t len, size_t *size) {
   (void)ctx;
   const uint8_t *p = src, *end = p + len;
   *size = 0;
   while (p < end) {
     unsigned token = *p++;
     size_t literals, match;
-    if (!lz4_length(&p, end, token >> 4, &literals) || literals > (size_t)(end - p)) return false;
+    if (!lz4_length(&p, end, token >> 4, &literals) || literals > (size_t)(end - p))
+      return NAY_ECORRUPT;
     p += literals;
     *size += literals;
-    if (p == end) return true; /* the last sequence has literals alone */
-    if (end - p < 2) return false;
+    if (p == end) return NAY_OK; /* the last sequence has literals alone */
+    if (end - p < 2) return NAY_ECORRUPT;
     p += 2;
-    if (!lz4_length(&p, end, token & 15, &match)) return false;
+    if (!lz4_length(&p, end, token & 15, &match)) return NAY_ECORRUPT;
     *size += match + 4;
   }
-  return false;
+  return NAY_ECORRUPT;
 }
 
-static bool lz4_unpack(void *ctx, const void *src, size_t len, void *dst, size_t size) {
+static nay_status lz4_unpack(void *ctx, const void *src, size_t len, void *dst, size_t size) {
   (void)ctx;
-  if (len > INT32_MAX || size > INT32_MAX) return false;
+  if (len > INT32_MAX || size > INT32_MAX) return NAY_ECORRUPT;
   int got = LZ4_decompress_safe(src, dst, (int)len, (int)size);
-  return got >= 0 && (size_t)got == size;
+  return got >= 0 && (size_t)got == size ? NAY_OK : NAY_ECORRUPT;
 }
 
 static const nay_sst_codec lz4_codec = {.size = sizeof lz4_codec,

@@ -118,6 +118,7 @@ int native_add_command(redis_ctx *ctx, redis_string **argv, int argc);
 int native_madd_command(redis_ctx *ctx, redis_string **argv, int argc);
 int native_test_command(redis_ctx *ctx, redis_string **argv, int argc);
 int native_mtest_command(redis_ctx *ctx, redis_string **argv, int argc);
+int native_range_command(redis_ctx *ctx, redis_string **argv, int argc);
 int native_count_command(redis_ctx *ctx, redis_string **argv, int argc);
 int native_del_command(redis_ctx *ctx, redis_string **argv, int argc);
 int native_reserve_command(redis_ctx *ctx, redis_string **argv, int argc);

@@ -2,9 +2,9 @@
  * native_commands.c - NAY.*: the table of the commands on native filters, and what they share.
  *
  * native_reserve.c creates filters, native_keys.c adds, probes, counts and removes keys,
- * native_merge.c unites filters, native_window.c is time, native_dump.c loads and dumps native
- * files, native_info.c describes a filter, metrics.c several for Prometheus, native_type.c is the
- * data type: RDB, AOF, memory. README.md has the grammar.
+ * native_range.c answers ranges, native_merge.c unites filters, native_window.c is time,
+ * native_dump.c loads and dumps native files, native_info.c describes a filter, metrics.c several
+ * for Prometheus, native_type.c is the data type: RDB, AOF, memory. README.md has the grammar.
  */
 #include <stdio.h>
 #include <string.h>
@@ -102,6 +102,8 @@ static redis_arg args_reserve[] = {ARG_KEY,
                                    ARG_OPTION("probes", REDIS_ARG_INTEGER, "PROBES"),
                                    ARG_OPTION("tag-bits", REDIS_ARG_INTEGER, "TAGBITS"),
                                    ARG_END};
+static redis_arg args_range[] = {ARG_KEY, ARG("first", REDIS_ARG_STRING),
+                                 ARG("last", REDIS_ARG_STRING), ARG_END};
 static redis_arg args_merge[] = {
     {.name = "destination", .type = REDIS_ARG_KEY, .key_spec_index = 0},
     {.name = "source", .type = REDIS_ARG_KEY, .key_spec_index = 1, .flags = REDIS_ARG_MULTIPLE},
@@ -182,6 +184,16 @@ static const module_command commands[] = {
      .complexity = "O(M) where M is the number of items",
      .summary = "Checks which keys may be in a filter; 0 is certain",
      .args = args_items},
+    {.name = "nay.range",
+     .run = native_range_command,
+     .flags = "readonly fast",
+     .acl = "read fast nay",
+     .arity = 4,
+     .keys = KEYS_READ,
+     .since = "0.10.0",
+     .complexity = "O(1)",
+     .summary = "Checks whether a range filter may have a key between two keys; 0 is certain",
+     .args = args_range},
     {.name = "nay.del",
      .run = native_del_command,
      .flags = "write fast",

@@ -75,6 +75,14 @@ static void info_levels(redis_ctx *ctx, const facts *f) {
   redis.ReplyWithLongLong(ctx, f->stats.nlevels);
 }
 
+static void info_range(redis_ctx *ctx, const facts *f) {
+  redis.ReplyWithLongLong(ctx, whole((double)f->stats.range_length));
+}
+
+static void info_exact(redis_ctx *ctx, const facts *f) {
+  redis.ReplyWithBool(ctx, f->stats.range_exact != 0);
+}
+
 static void info_limit(redis_ctx *ctx, const facts *f) {
   redis.ReplyWithLongLong(ctx, (long long)f->params.max_nbytes);
 }
@@ -106,7 +114,7 @@ static void info_expected(redis_ctx *ctx, const facts *f) {
 }
 
 /* The values that have a field. */
-typedef enum about { ANY, FILTER, GROWING, WINDOW, ARRIVING } about;
+typedef enum about { ANY, FILTER, GROWING, WINDOW, RANGES, ARRIVING } about;
 
 /* The order of the reply. */
 static const struct field {
@@ -133,6 +141,8 @@ static const struct field {
     {"window", info_window, WINDOW, false},
     {"window unit", info_unit, WINDOW, false},
     {"clock", info_clock, WINDOW, true},
+    {"range length", info_range, RANGES, true},
+    {"exact", info_exact, RANGES, true},
     {"bytes arrived", info_arrived, ARRIVING, false},
     {"bytes expected", info_expected, ARRIVING, false},
 };
@@ -144,6 +154,7 @@ static bool has_field(const facts *f, const struct field *field) {
     case FILTER: return f->filter != NULL;
     case GROWING: return (traits & NAY_CAN_GROW) != 0;
     case WINDOW: return (traits & NAY_CAN_EXPIRE) != 0;
+    case RANGES: return (traits & NAY_CAN_RANGE) != 0;
     case ARRIVING: return f->value->arriving != NULL;
     case ANY: break;
   }

@@ -196,7 +196,7 @@ nay_status nay__range_builder_add(nay_range_builder *b, const void *bytes, size_
     const uint64_t record[2] = {prefix + tag, parts.number};
     NAY_TRY(rbuild_list_add(&b->allocator, &b->prefixed, record));
   }
-  nay__range_forms_add(&b->forms, b->form, key, parts.prefix_len);
+  nay__range_forms_add(&b->forms, b->form, key, &parts);
   return NAY_OK;
 }
 
@@ -347,6 +347,7 @@ static nay_status rbuild_write(rbuild_job *j, nay_filter *f) {
     memcpy(others, b->others_min.at, b->others_min.len);
     memcpy(others + b->others_min.len, b->others_max.at, b->others_max.len);
   }
+  nay__range_bind(f);
   return NAY_OK;
 }
 

@@ -44,6 +44,8 @@ extern const nay_ribbon_kernels nay__ribbon_avx2, nay__ribbon_avx512, nay__ribbo
 extern const nay_ribbon_kernels nay__ribbon_gfni; /* AVX-512 with VBMI, VBMI2, VPOPCNTDQ */
 extern const nay_banding_kernels nay__banding_gfni;
 
+extern const nay_range_kernels nay__range_scalar, nay__range_popcnt, nay__range_pdep;
+
 extern const nay_partition_kernels nay__partition_avx512;
 extern const nay_hash_kernels nay__hash_avx512;
 

@@ -236,6 +236,33 @@ typedef struct nay_banding_kernels {
   void (*back_substitute)(const nay_band_row *rows, unsigned part, nay_band_columns *);
 } nay_banding_kernels;
 
+/* ---- range ---- */
+
+/* nay_range_index: the values of a range filter, as family/range_values.c lays them out. */
+typedef struct nay_range_index {
+  const uint8_t *upper, *supers, *groups, *low; /* 8 bytes before `upper` are zero */
+  uint64_t nwords;                              /* of 64 bits, that may be read from `upper` on */
+  uint32_t low_bits;
+  bool in_cache;
+} nay_range_index;
+
+#define NAY_RANGE_GROUP_LOG 8u     /* buckets of a group: 2^8 */
+#define NAY_RANGE_SUPER_LOG 14u    /* of a supergroup */
+#define NAY_RANGE_FULL UINT16_MAX  /* in groups: so many values or more */
+#define NAY_RANGE_MAX_FAST_LOW 56u /* low bits that one unaligned load of 8 bytes has */
+
+typedef enum nay_range_found { NAY_RANGE_NONE, NAY_RANGE_SOME, NAY_RANGE_LEFT } nay_range_found;
+
+typedef struct nay_range_kernels {
+  /* Whether a value is in [lo, hi], lo <= hi. NAY_RANGE_LEFT: the kernel left it to
+   * nay__range_any: many values in a bucket, the end of a small payload. */
+  nay_range_found (*any)(const nay_range_index *, uint64_t lo, uint64_t hi);
+  /* The same for n ranges, at most 64: bit i is the answer of range i. *left: those that the kernel
+   * left, whose bits are 0. */
+  uint64_t (*any64)(const nay_range_index *, const uint64_t *lo, const uint64_t *hi, unsigned n,
+                    uint64_t *left);
+} nay_range_kernels;
+
 /* ---- bulk loading: the hashes of a partition ---- */
 
 typedef struct nay_partition_kernels {
@@ -291,6 +318,7 @@ typedef struct nay_kernels {
   const nay_cuckoo_kernels *cuckoo;
   const nay_ribbon_kernels *ribbon;
   const nay_banding_kernels *banding;
+  const nay_range_kernels *range; /* never NULL */
   const nay_partition_kernels *partition;
   const nay_hash_kernels *hash;
 } nay_kernels;

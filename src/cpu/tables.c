@@ -12,6 +12,7 @@ const nay_kernels nay__kernels_scalar = {
     .counting = &nay__counting_scalar,
     .scalable = &nay__scalable_scalar,
     .window = &nay__window_scalar,
+    .range = &nay__range_scalar,
 };
 
 const nay_kernels nay__kernels_concurrent = {
@@ -22,6 +23,7 @@ const nay_kernels nay__kernels_concurrent = {
     .counting = &nay__counting_scalar, /* on a copy of the bits */
     .scalable = &nay__scalable_scalar,
     .window = &nay__window_scalar,
+    .range = &nay__range_scalar,
 };
 
 #if NAY_HAS_X86_KERNELS
@@ -38,6 +40,7 @@ const nay_kernels nay__kernels_avx2 = {
     .fuse = &nay__fuse_vector,
     .cuckoo = &nay__cuckoo_vector,
     .ribbon = &nay__ribbon_avx2,
+    .range = &nay__range_popcnt,
 };
 
 const nay_kernels nay__kernels_avx2_pdep = {
@@ -52,6 +55,7 @@ const nay_kernels nay__kernels_avx2_pdep = {
     .fuse = &nay__fuse_vector,
     .cuckoo = &nay__cuckoo_vector,
     .ribbon = &nay__ribbon_avx2,
+    .range = &nay__range_pdep,
 };
 
 const nay_kernels nay__kernels_avx512 = {
@@ -66,6 +70,7 @@ const nay_kernels nay__kernels_avx512 = {
     .fuse = &nay__fuse_vector,
     .cuckoo = &nay__cuckoo_vector,
     .ribbon = &nay__ribbon_avx512,
+    .range = &nay__range_pdep,
     .partition = &nay__partition_avx512,
     .hash = &nay__hash_avx512,
 };
@@ -83,6 +88,7 @@ const nay_kernels nay__kernels_gfni = {
     .cuckoo = &nay__cuckoo_vector,
     .ribbon = &nay__ribbon_gfni,
     .banding = &nay__banding_gfni,
+    .range = &nay__range_pdep,
     .partition = &nay__partition_avx512,
     .hash = &nay__hash_avx512,
 };
@@ -102,6 +108,7 @@ const nay_kernels nay__kernels_neon = {
     .fuse = &nay__fuse_vector,
     .cuckoo = &nay__cuckoo_vector,
     .ribbon = &nay__ribbon_neon,
+    .range = &nay__range_scalar,
 };
 
 #endif /* NAY_HAS_NEON_KERNELS */

@@ -276,6 +276,9 @@ typedef struct nay_family_algebra {
 typedef struct nay_family_order {
   /* NAY_EKEY: locked. Unless it returns NAY_OK, *maybe is as it was. */
   nay_status (*test)(const nay_filter *, const void *key, size_t len, bool *maybe);
+  /* up to 64 keys, of a filter whose hasher is ready: bit i is the answer of key i */
+  uint64_t (*test_many)(const nay_filter *, const void *const *keys, const size_t *lens,
+                        unsigned n);
 } nay_family_order;
 
 /* ---- the family ---- */

@@ -23,14 +23,14 @@ extern const nay_family nay__family_range;
 /* ---- the payload ---- */
 
 /*
- * nay_range_head: the first 128 bytes of a payload, little-endian. Numbers that say which keys
- * there are (prefix lengths and so on) have min > max when there is none.
+ * nay_range_head: the first 64 bytes of a payload, little-endian. Numbers that say which keys there
+ * are (prefix lengths and so on) have min > max when there is none.
  */
 typedef struct nay_range_head {
-  uint64_t nvalues;  /* locations that are stored, all different */
   uint64_t base;     /* exact: the least key; else 0 */
   uint64_t last;     /* exact: the greatest key - base; else (r - 1) >> shift */
   uint64_t nothers;  /* keys that do not end in a number, duplicates included */
+  uint64_t nvalues;  /* locations that are stored, all different; at most 2^32 - 1 */
   uint32_t low_bits; /* of a location, stored apart */
   uint32_t shift;    /* low bits that shrinking has dropped */
   bool exact;
@@ -38,25 +38,31 @@ typedef struct nay_range_head {
   uint32_t others_min_len, others_max_len; /* of the first NAY_RANGE_OTHER bytes of these keys */
 } nay_range_head;
 
-#define NAY_RANGE_HEAD 128u
+#define NAY_RANGE_HEAD 64u
+#define NAY_RANGE_HEAD_USED 60u
 #define NAY_RANGE_OTHER 255u
 
-/* nay_range_parts: where the parts of a payload begin, in bytes from its start, each at a multiple
- * of 8 and the first at one of 64. */
+/* nay_range_parts: where the parts of a payload begin, in bytes from its start. */
 typedef struct nay_range_parts {
   uint64_t nbuckets; /* zeros of the upper bits */
   uint64_t nupper;   /* bits: a one for each value, a zero for each bucket */
-  uint64_t upper, groups, samples, low, others, end;
+  uint64_t upper, supers, groups, samples, low, others, end;
 } nay_range_parts;
 
-#define NAY_RANGE_GROUP_BUCKETS 512u /* groups[g]: values in the buckets before g * 512 */
-#define NAY_RANGE_SAMPLE_BITS 4096u  /* samples[s]: ones among the upper bits before s * 4096 */
+#define NAY_RANGE_SAMPLE_LOG 15u /* samples[s]: ones among the upper bits before s * 2^15 */
 
 /* nay__range_low_bits: of n values in [0, last]. */
 uint32_t nay__range_low_bits(uint64_t n, uint64_t last);
 
 /* nay__range_parts: false when nvalues, last or low_bits are not those of any filter. */
 bool nay__range_parts(const nay_range_head *head, nay_range_parts *parts);
+
+/* nay__range_layout: the parts of a head that nay__range_parts accepts. */
+void nay__range_layout(const nay_range_head *head, nay_range_parts *parts);
+
+/* nay__range_counts: compares the counts of a payload with its upper bits, or writes them (`out`,
+ * the payload, unless it is NULL). False: a count is wrong. */
+bool nay__range_counts(const uint8_t *payload, const nay_range_parts *parts, uint8_t *out);
 
 void nay__range_head_load(const uint8_t *payload, nay_range_head *head);
 void nay__range_head_store(const nay_range_head *head, uint8_t *payload);
@@ -69,7 +75,7 @@ typedef struct nay_range_writer {
   uint8_t *payload;
   nay_range_parts parts;
   uint32_t low_bits;
-  uint64_t n, group; /* values so far; groups whose count is written */
+  uint64_t n; /* values so far */
 } nay_range_writer;
 
 void nay__range_writer_start(nay_range_writer *w, uint8_t *payload);
@@ -87,9 +93,9 @@ typedef struct nay_range_reader {
 void nay__range_reader_start(nay_range_reader *r, const uint8_t *payload);
 bool nay__range_reader_next(nay_range_reader *r, uint64_t *value);
 
-/* nay__range_any: whether a stored value is in [lo, hi]; lo <= hi <= last. */
-bool nay__range_any(const uint8_t *payload, const nay_range_head *head,
-                    const nay_range_parts *parts, uint64_t lo, uint64_t hi);
+/* nay__range_any: whether a stored value is in [lo, hi]; lo <= hi <= last. For any payload: the
+ * kernels (cpu/range_template.h) answer most ranges, and leave the others to it. */
+bool nay__range_any(const uint8_t *payload, uint64_t lo, uint64_t hi);
 
 /* ---- the hash ---- */
 
@@ -159,16 +165,27 @@ nay_status nay__range_shrink(nay_filter *f, uint64_t nbytes);
 
 /* ---- questions ---- */
 
-/* nay__range_ask: [lo, hi] of keys as bytes; nay_filter_may_contain_range says which. */
-nay_status nay__range_ask(const nay_filter *f, const void *lo, size_t lo_len, const void *hi,
-                          size_t hi_len, bool *maybe);
+/* nay__range_bind: after the payload has changed. */
+void nay__range_bind(nay_filter *f);
+
+/* nay_range_ends: the two ends of a range of keys as bytes. */
+typedef struct nay_range_ends {
+  const uint8_t *lo, *hi;
+  size_t lo_len, hi_len;
+} nay_range_ends;
+
+/* nay__range_ask: n <= NAY_RANGE_GROUP ranges of keys as bytes; nay_filter_may_contain_range says
+ * which. Bit i of *answers is that of range i. NAY_EINVAL: a range is upside down, and *answers is
+ * as it was. */
+nay_status nay__range_ask(const nay_filter *f, const nay_range_ends *ranges, unsigned n,
+                          uint64_t *answers);
+
+/* nay__range_ask_scan: [lo, end) in the order of bytes; nay_filter_may_contain_scan says which. */
+nay_status nay__range_ask_scan(const nay_filter *f, const nay_range_ends *scan, bool *maybe);
 
 /* nay__range_ask_numbers: n <= NAY_RANGE_GROUP ranges of numbers without a prefix, lo <= hi, of
  * keys that are NAY_RANGE_BE8 without a delimiter. Bit i is the answer of range i. */
 uint64_t nay__range_ask_numbers(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
                                 unsigned n);
-
-/* nay__range_has: whether a key may be there. */
-bool nay__range_has(const nay_filter *f, const void *key, size_t len);
 
 #endif /* NAY_FAMILY_RANGE_H */

@@ -135,6 +135,7 @@ static nay_status rangealg_write(nay_filter *f, nay_range_head *h, rangealg_unio
   memcpy(fresh.at + parts.others, bounds[0].at, h->others_min_len);
   memcpy(fresh.at + parts.others + h->others_min_len, bounds[1].at, h->others_max_len);
   nay__payload_take(f, &fresh, (size_t)parts.end);
+  nay__range_bind(f);
   return NAY_OK;
 }
 

@@ -18,6 +18,7 @@ typedef struct nay_range_form {
 typedef struct nay_range_key_parts {
   size_t prefix_len;
   uint64_t number;
+  uint32_t digits; /* NAY_RANGE_DECIMAL: of the number as it is written; else 0 */
 } nay_range_key_parts;
 
 /* nay__range_split: false: the key does not have the form. */
@@ -26,19 +27,20 @@ bool nay__range_split(nay_range_form form, const uint8_t *key, size_t len,
 
 /*
  * nay_range_forms: of all keys that have the form, the least and the greatest length of the prefix,
- * and number of delimiters in it. min > max: there is no key.
+ * number of delimiters in it, and number of digits behind it. min > max: there is no key.
  */
 typedef struct nay_range_forms {
   uint32_t prefix_min, prefix_max;
   uint32_t delimiters_min, delimiters_max;
+  uint32_t digits_min, digits_max; /* NAY_RANGE_DECIMAL; else 0 where there are keys */
 } nay_range_forms;
 
-#define NAY_RANGE_NO_FORMS ((nay_range_forms){UINT32_MAX, 0, UINT32_MAX, 0})
+#define NAY_RANGE_NO_FORMS ((nay_range_forms){UINT32_MAX, 0, UINT32_MAX, 0, UINT32_MAX, 0})
 
 /* nay__range_forms_add: takes a key into account; nay__range_forms_join: those of another filter.
  */
-void nay__range_forms_add(nay_range_forms *forms, nay_range_form form, const uint8_t *prefix,
-                          size_t len);
+void nay__range_forms_add(nay_range_forms *forms, nay_range_form form, const uint8_t *key,
+                          const nay_range_key_parts *parts);
 void nay__range_forms_join(nay_range_forms *forms, const nay_range_forms *more);
 
 /*
@@ -50,5 +52,14 @@ void nay__range_forms_join(nay_range_forms *forms, const nay_range_forms *more);
  */
 bool nay__range_in_order(const nay_range_forms *forms, nay_range_form form, const uint8_t *prefix,
                          size_t len);
+
+/*
+ * nay__range_in_byte_order: the same for every form, of keys [lo, end) in the order of bytes, where
+ * both have the same prefix. Decimal digits have that order only among numbers of equally many
+ * digits: those of all keys and of both ends.
+ */
+bool nay__range_in_byte_order(const nay_range_forms *forms, nay_range_form form,
+                              const uint8_t *prefix, const nay_range_key_parts *lo,
+                              const nay_range_key_parts *end);
 
 #endif /* NAY_FAMILY_RANGE_KEYS_H */

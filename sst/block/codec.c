@@ -20,6 +20,13 @@ static bool codec_reaches(const nay_sst_codec *codec, size_t stored, size_t size
   return ratio == 0 || size / ratio <= stored;
 }
 
+nay_status nay_sst__codec_failed(nay_status status, uint64_t offset, nay_diag *diag) {
+  if (status == NAY_ENOMEM) {
+    return nay__fail(diag, NAY_ENOMEM, "the codec has no memory to uncompress a block", offset);
+  }
+  return nay__fail(diag, NAY_ECORRUPT, "a block cannot be uncompressed", offset);
+}
+
 nay_status nay_sst__codec_plan(const nay_sst_codec *const *codecs, size_t ncodecs, bool rocksdb,
                                const uint8_t *block, nay_handle handle, uint64_t most,
                                nay_diag *diag, const nay_sst_codec **codec, size_t *size) {
@@ -36,10 +43,8 @@ nay_status nay_sst__codec_plan(const nay_sst_codec *const *codecs, size_t ncodec
     return nay__fail(diag, NAY_ENOTSUP, "a block is compressed, and no codec was given for it",
                      handle.offset);
   }
-  if (!(*codec)->uncompressed_size((*codec)->ctx, block, (size_t)handle.size, size)) {
-    return nay__fail(diag, NAY_ECORRUPT, "a compressed block does not state its size",
-                     handle.offset);
-  }
+  nay_status status = (*codec)->uncompressed_size((*codec)->ctx, block, (size_t)handle.size, size);
+  if (status != NAY_OK) return nay_sst__codec_failed(status, handle.offset, diag);
   if (!codec_reaches(*codec, (size_t)handle.size, *size)) {
     return nay__fail(diag, NAY_ECORRUPT,
                      "a compressed block states a size that its codec cannot produce",
@@ -54,8 +59,8 @@ nay_status nay_sst__codec_unpack(const nay_sst_codec *codec, const uint8_t *bloc
                                  nay_handle handle, uint8_t *dst, size_t size, nay_diag *diag) {
   if (codec == NULL) {
     memcpy(dst, block, size);
-  } else if (!codec->uncompress(codec->ctx, block, (size_t)handle.size, dst, size)) {
-    return nay__fail(diag, NAY_ECORRUPT, "a block cannot be uncompressed", handle.offset);
+    return NAY_OK;
   }
-  return NAY_OK;
+  nay_status status = codec->uncompress(codec->ctx, block, (size_t)handle.size, dst, size);
+  return status == NAY_OK ? NAY_OK : nay_sst__codec_failed(status, handle.offset, diag);
 }

@@ -29,8 +29,12 @@ nay_status nay_sst__codec_plan(const nay_sst_codec *const *codecs, size_t ncodec
                                const uint8_t *block, nay_handle handle, uint64_t most,
                                nay_diag *diag, const nay_sst_codec **codec, size_t *size);
 
+/* nay_sst__codec_failed: the status and diag of a failed call of a codec: NAY_ENOMEM stays, and
+ * every other failure is NAY_ECORRUPT. */
+nay_status nay_sst__codec_failed(nay_status status, uint64_t offset, nay_diag *diag);
+
 /* nay_sst__codec_unpack: writes the uncompressed contents to dst; codec and size come from
- * nay_sst__codec_plan. NAY_ECORRUPT. */
+ * nay_sst__codec_plan. NAY_ENOMEM, NAY_ECORRUPT. */
 nay_status nay_sst__codec_unpack(const nay_sst_codec *codec, const uint8_t *block,
                                  nay_handle handle, uint8_t *dst, size_t size, nay_diag *diag);
 

@@ -38,7 +38,7 @@ nay_status nay_sst__filter_builder_init(nay_filter_builder *b, const nay_policy 
   *b = (nay_filter_builder){.policy = policy};
   if (policy != NULL) return NAY_OK;
   nay_params p = *params;
-  if (p.nkeys != 0) NAY_TRY(filter_builder_stated(&p, diag));
+  if (p.nkeys != 0 && p.kind != NAY_RANGE) NAY_TRY(filter_builder_stated(&p, diag));
   return nay_builder_new(&p, a, diag, &b->builder);
 }
 

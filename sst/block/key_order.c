@@ -86,31 +86,30 @@ nay_status nay_sst__separator_custom(nay_order order, nay_buffer *key, const uin
   return NAY_OK;
 }
 
-nay_status nay_sst_key_join(const nay_sst_entry *version, void *dst, size_t cap, size_t *written) {
+nay_status nay_sst_key_join(const nay_sst_entry *entry, void *dst, size_t cap, size_t *written) {
   nay_sst_entry v;
-  if (version == NULL || (dst == NULL && cap != 0)) return NAY_EINVAL;
-  NAY_TRY(nay__abi_read(NAY_ABI_SST_VERSION, version, NULL, &v));
+  if (entry == NULL || (dst == NULL && cap != 0)) return NAY_EINVAL;
+  NAY_TRY(nay__abi_read(NAY_ABI_SST_ENTRY, entry, NULL, &v));
   if ((v.key == NULL && v.len != 0) || v.sequence > NAY_SST_MAX_SEQUENCE ||
-      (v.deleted && v.merge)) {
+      (unsigned)v.type > NAY_SST_MERGE) {
     return NAY_EINVAL;
   }
   if (written != NULL) *written = v.len + NAY_KEY_TRAILER;
   if (cap < NAY_KEY_TRAILER || cap - NAY_KEY_TRAILER < v.len) return NAY_EBUFFER;
   if (v.len != 0) memmove(dst, v.key, v.len);
-  nay__store64le((uint8_t *)dst + v.len, v.sequence << 8 | (v.merge ? 2 : !v.deleted));
+  nay__store64le((uint8_t *)dst + v.len, nay_sst__trailer(v.sequence, v.type));
   return NAY_OK;
 }
 
-nay_status nay_sst_key_split(const void *key, size_t len, nay_sst_entry *version) {
-  if (key == NULL || version == NULL || len < NAY_KEY_TRAILER) return NAY_EINVAL;
-  NAY_TRY(nay__abi_check(NAY_ABI_SST_VERSION, version, NULL));
+nay_status nay_sst_key_split(const void *key, size_t len, nay_sst_entry *entry) {
+  if (key == NULL || entry == NULL || len < NAY_KEY_TRAILER) return NAY_EINVAL;
+  NAY_TRY(nay__abi_check(NAY_ABI_SST_ENTRY, entry, NULL));
   uint64_t trailer = nay__load64le((const uint8_t *)key + len - NAY_KEY_TRAILER);
   if ((trailer & 0xff) > 2) return NAY_EINVAL;
   nay_sst_entry v = {.key = key,
                      .len = len - NAY_KEY_TRAILER,
                      .sequence = trailer >> 8,
-                     .deleted = (trailer & 0xff) == 0,
-                     .merge = (trailer & 0xff) == 2};
-  nay__abi_write(NAY_ABI_SST_VERSION, &v, version);
+                     .type = nay_sst__trailer_type(trailer)};
+  nay__abi_write(NAY_ABI_SST_ENTRY, &v, entry);
   return NAY_OK;
 }

@@ -26,6 +26,18 @@ typedef enum nay_entry_type {
   NAY_KEY_MERGE = 2
 } nay_entry_type;
 
+/* nay_sst__trailer: the trailer of an internal key. */
+static inline uint64_t nay_sst__trailer(uint64_t sequence, nay_sst_entry_type type) {
+  return sequence << 8 | (type == NAY_SST_MERGE ? NAY_KEY_MERGE : type == NAY_SST_PUT);
+}
+
+/* nay_sst__trailer_type: the type in a trailer whose type byte is known to be 0 to 2. */
+static inline nay_sst_entry_type nay_sst__trailer_type(uint64_t trailer) {
+  return (trailer & 0xff) == NAY_KEY_MERGE   ? NAY_SST_MERGE
+         : (trailer & 0xff) == NAY_KEY_VALUE ? NAY_SST_PUT
+                                             : NAY_SST_DELETE;
+}
+
 /* nay_order: the order of a table's keys. */
 typedef struct nay_order {
   const nay_sst_comparator *user; /* comparator of user keys; NULL: bytewise */

@@ -34,6 +34,9 @@ static void meta_classify(nay_bytes key, nay_bytes value, nay_meta_entry *e) {
   } else if (nay_sst__bytes_are(key, NAY_META_PROPERTIES)) {
     e->kind = NAY_META_IS_PROPERTIES;
     e->engine = NAY_SST_ENGINE_NAY;
+  } else if (nay_sst__bytes_are(key, NAY_META_RANGE)) {
+    e->kind = NAY_META_IS_RANGE_FILTER;
+    e->engine = NAY_SST_ENGINE_NAY;
   } else if (nay_sst__bytes_are(key, NAY_META_KEY)) {
     e->kind = NAY_META_IS_KEY;
     e->engine = NAY_SST_ENGINE_NAY;

@@ -10,6 +10,7 @@
  *   nay.key                      the key description (nay_key.h); absent for text keys
  *   nay.keys                     "plain" or "internal"
  *   nay.properties               nay's properties block: properties.h
+ *   nay.range                    a range filter of all user keys, in the native format
  *   rocksdb.properties           RocksDB's properties block
  *   rocksdb.range_del            RocksDB: range tombstones
  *
@@ -31,6 +32,7 @@
 #define NAY_META_KEY "nay.key"
 #define NAY_META_KEYS "nay.keys"
 #define NAY_META_PROPERTIES "nay.properties"
+#define NAY_META_RANGE "nay.range"
 #define NAY_META_FILTER_BLOCK "filter."
 
 typedef enum nay_meta_kind {
@@ -38,6 +40,7 @@ typedef enum nay_meta_kind {
   /* A filter of whole keys; RocksDB's properties tell whether it has prefixes */
   NAY_META_IS_FILTER,
   NAY_META_IS_PREFIX_FILTER,
+  NAY_META_IS_RANGE_FILTER,
   NAY_META_IS_PROPERTIES,
   NAY_META_IS_RANGE_DELETIONS,
   NAY_META_IS_KEY, /* the key description */

@@ -5,25 +5,27 @@
 #include "block/block.h"
 #include "struct_sizes.h"
 
-static bool prefix_fixed_extract(void *ctx, const void *key, size_t len, size_t *prefix_len) {
+static nay_status prefix_fixed_extract(void *ctx, const void *key, size_t len, size_t *prefix_len) {
   (void)key;
-  if (len < (uintptr_t)ctx) return false;
+  if (len < (uintptr_t)ctx) return NAY_ENOENT;
   *prefix_len = (size_t)(uintptr_t)ctx;
-  return true;
+  return NAY_OK;
 }
 
 /* RocksDB's CappedPrefix: a key shorter than the cap is its own prefix. */
-static bool prefix_capped_extract(void *ctx, const void *key, size_t len, size_t *prefix_len) {
+static nay_status prefix_capped_extract(void *ctx, const void *key, size_t len,
+                                        size_t *prefix_len) {
   (void)key;
   *prefix_len = len < (uintptr_t)ctx ? len : (size_t)(uintptr_t)ctx;
-  return true;
+  return NAY_OK;
 }
 
-static bool prefix_delimiter_extract(void *ctx, const void *key, size_t len, size_t *prefix_len) {
+static nay_status prefix_delimiter_extract(void *ctx, const void *key, size_t len,
+                                           size_t *prefix_len) {
   const uint8_t *at = len == 0 ? NULL : memchr(key, (int)(uintptr_t)ctx, len);
-  if (at == NULL) return false;
+  if (at == NULL) return NAY_ENOENT;
   *prefix_len = (size_t)(at - (const uint8_t *)key) + 1;
-  return true;
+  return NAY_OK;
 }
 
 void nay_sst__name_number(char *name, const char *kind, size_t number) {
@@ -34,24 +36,6 @@ void nay_sst__name_number(char *name, const char *kind, size_t number) {
   memcpy(name, kind, at);
   while (n > 0) name[at++] = digits[--n];
   name[at] = '\0';
-}
-
-nay_status nay_sst_prefix_fixed(size_t len, nay_sst_prefix *prefix) {
-  if (prefix == NULL || len == 0 || len > UINT16_MAX) return NAY_EINVAL;
-  NAY_TRY(nay__abi_check(NAY_ABI_PREFIX, prefix, NULL));
-  nay_sst_prefix made = {.extract = prefix_fixed_extract, .ctx = (void *)(uintptr_t)len};
-  nay_sst__name_number(made.name, "nay.fixed.", len);
-  nay__abi_write(NAY_ABI_PREFIX, &made, prefix);
-  return NAY_OK;
-}
-
-nay_status nay_sst_prefix_delimiter(uint8_t byte, nay_sst_prefix *prefix) {
-  if (prefix == NULL) return NAY_EINVAL;
-  NAY_TRY(nay__abi_check(NAY_ABI_PREFIX, prefix, NULL));
-  nay_sst_prefix made = {.extract = prefix_delimiter_extract, .ctx = (void *)(uintptr_t)byte};
-  nay_sst__name_number(made.name, "nay.delimiter.", byte);
-  nay__abi_write(NAY_ABI_PREFIX, &made, prefix);
-  return NAY_OK;
 }
 
 bool nay_sst__number_of_name(const char *name, const char *kind, size_t most, size_t *number) {
@@ -66,20 +50,32 @@ bool nay_sst__number_of_name(const char *name, const char *kind, size_t most, si
   return true;
 }
 
-bool nay_sst__prefix_by_name(const char *name, nay_sst_prefix *prefix) {
-  size_t n;
-  prefix->size = sizeof *prefix;
-  if (nay_sst__number_of_name(name, "nay.delimiter.", UINT8_MAX, &n)) {
-    return nay_sst_prefix_delimiter((uint8_t)n, prefix) == NAY_OK;
+/* prefix_kind: a family of extractors, named by a number. */
+typedef struct prefix_kind {
+  const char *name;
+  nay_status (*extract)(void *ctx, const void *key, size_t len, size_t *prefix_len);
+  size_t least, most;
+} prefix_kind;
+
+static const prefix_kind prefix_kinds[] = {
+    {"nay.fixed.", prefix_fixed_extract, 1, UINT16_MAX},
+    {"nay.delimiter.", prefix_delimiter_extract, 0, UINT8_MAX},
+    {"rocksdb.FixedPrefix.", prefix_fixed_extract, 1, UINT16_MAX},
+    {"rocksdb.CappedPrefix.", prefix_capped_extract, 1, UINT16_MAX},
+};
+
+nay_status nay_sst_prefix_find(const char *name, nay_sst_prefix *prefix) {
+  if (name == NULL || prefix == NULL) return NAY_EINVAL;
+  NAY_TRY(nay__abi_check(NAY_ABI_PREFIX, prefix, NULL));
+  for (size_t i = 0; i < sizeof prefix_kinds / sizeof prefix_kinds[0]; i++) {
+    const prefix_kind *kind = &prefix_kinds[i];
+    size_t n;
+    if (!nay_sst__number_of_name(name, kind->name, kind->most, &n) || n < kind->least) continue;
+    nay_sst_prefix made = {.extract = kind->extract, .ctx = (void *)(uintptr_t)n};
+    nay_sst__name_number(made.name, kind->name, n);
+    if (strcmp(made.name, name) != 0) return NAY_EINVAL; /* leading zeros */
+    nay__abi_write(NAY_ABI_PREFIX, &made, prefix);
+    return NAY_OK;
   }
-  if (nay_sst__number_of_name(name, "nay.fixed.", UINT16_MAX, &n) ||
-      nay_sst__number_of_name(name, "rocksdb.FixedPrefix.", UINT16_MAX, &n)) {
-    return nay_sst_prefix_fixed(n, prefix) == NAY_OK;
-  }
-  if (nay_sst__number_of_name(name, "rocksdb.CappedPrefix.", UINT16_MAX, &n) && n != 0) {
-    *prefix = (nay_sst_prefix){
-        .size = sizeof *prefix, .extract = prefix_capped_extract, .ctx = (void *)(uintptr_t)n};
-    return true;
-  }
-  return false;
+  return NAY_EINVAL;
 }

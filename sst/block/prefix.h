@@ -1,12 +1,8 @@
-/* prefix.h - finds a prefix extractor by the name that a table stores. */
+/* prefix.h - names that end in a number. */
 #ifndef NAY_SST_BLOCK_PREFIX_H
 #define NAY_SST_BLOCK_PREFIX_H
 
 #include "nay_sst.h"
-
-/* nay_sst__prefix_by_name: finds nay's own extractors and RocksDB's FixedPrefix and CappedPrefix.
-   False: the name is unknown. */
-bool nay_sst__prefix_by_name(const char *name, nay_sst_prefix *prefix);
 
 /* nay_sst__name_number: writes `kind` ("nay.fixed.", for instance) and the number in decimal.
  * `name` must have room for strlen(kind) + 21 bytes. */

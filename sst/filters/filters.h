@@ -20,7 +20,7 @@
 
 #define NAY_ABI_TABLE_OPTIONS NAY_ABI(nay_sst_filters_options, layout)
 #define NAY_ABI_TABLE_INFO NAY_ABI(nay_sst_filters_info, engine_text)
-#define NAY_ABI_TABLE_FILTER NAY_ABI(nay_sst_filters_entry, last_key_len)
+#define NAY_ABI_TABLE_FILTER NAY_ABI(nay_sst_filters_entry, of_ranges)
 
 struct nay_sst_filters {
   nay_allocator allocator;
@@ -50,6 +50,8 @@ struct nay_sst_filters {
 
   nay_checked_handle prefix_block; /* nay's prefix filter; size 0: none */
   bool prefix_damaged;
+  nay_checked_handle range_block; /* nay's range filter; size 0: none */
+  bool range_damaged;
   bool has_extractor; /* `extractor` is the extractor that the properties name */
   nay_sst_prefix extractor;
 

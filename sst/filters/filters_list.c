@@ -47,10 +47,15 @@ nay_status nay_sst_filters_at(const nay_sst_filters *t, uint64_t i, nay_sst_filt
   NAY_TRY(nay__abi_check(NAY_ABI_TABLE_FILTER, filter, NULL));
   nay_sst_filters_entry f;
   uint64_t n = filters_count(t);
-  if (i == n && t->prefix_block.at.size != 0) {
+  bool prefixes = t->prefix_block.at.size != 0;
+  if (i == n && prefixes) {
     f = filters_whole_block(t, t->prefix_block.at, t->prefix_damaged);
     f.format = nay_format_find("nay");
     f.of_prefixes = true;
+  } else if (i == n + prefixes && t->range_block.at.size != 0) {
+    f = filters_whole_block(t, t->range_block.at, t->range_damaged);
+    f.format = nay_format_find("nay");
+    f.of_ranges = true;
   } else if (i >= n) {
     return NAY_EEND;
   } else if (nay_sst__filters_in_blocks(t)) {

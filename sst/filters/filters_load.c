@@ -84,6 +84,8 @@ static nay_status filters_meta_entry(void *ctx, const nay_meta_entry *e) {
     t->properties.prefixes = true;
     t->prefix_block = e->block;
     nay_sst__name_set(t->properties.prefix_extractor, e->name);
+  } else if (e->kind == NAY_META_IS_RANGE_FILTER) {
+    if (t->range_block.at.size == 0) t->range_block = e->block;
   } else if (t->layout == NAY_SST_NO_FILTER) { /* the first filter wins */
     t->layout = e->layout;
     t->filter = e->block;
@@ -123,7 +125,8 @@ static nay_status filters_load_properties(nay_sst_filters *t, nay_diag *diag) {
     }
   }
   t->order_unknown = p->other_comparator;
-  t->has_extractor = nay_sst__prefix_by_name(p->prefix_extractor, &t->extractor);
+  t->extractor = (nay_sst_prefix){.size = sizeof t->extractor};
+  t->has_extractor = nay_sst_prefix_find(p->prefix_extractor, &t->extractor) == NAY_OK;
   return NAY_OK;
 }
 
@@ -230,11 +233,21 @@ static void filters_find_reader(nay_sst_filters *t) {
   }
 }
 
+/* A range filter is damaged as well if it is another kind of filter. */
+static bool filters_range_damaged(const nay_sst_filters *t) {
+  nay_view view = {.size = sizeof view};
+  nay_handle h = t->range_block.at;
+  return filters_damaged(t, &t->range_block) ||
+         nay_view_open(t->bytes + h.offset, (size_t)h.size, NULL, NULL, &view) != NAY_OK ||
+         nay_filter_kind(nay_view_filter(&view)) != NAY_RANGE;
+}
+
 static nay_status filters_load(nay_sst_filters *t, nay_diag *diag) {
   const uint8_t *filter = t->bytes + t->filter.at.offset;
   size_t len = (size_t)t->filter.at.size;
   filters_find_reader(t);
   if (t->prefix_block.at.size != 0) t->prefix_damaged = filters_damaged(t, &t->prefix_block);
+  if (t->range_block.at.size != 0) t->range_damaged = filters_range_damaged(t);
   if (t->layout == NAY_SST_NO_FILTER) return NAY_OK;
   if (t->layout == NAY_SST_PARTITIONED_FILTER) return filters_load_partitions(t, diag);
   t->damaged = filters_damaged(t, &t->filter);

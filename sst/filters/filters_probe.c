@@ -175,7 +175,7 @@ static bool probe_table(probe *p) {
   if (nay_sst__filters_in_blocks(t)) return probe_in_block(p);
   if (!t->properties.whole_keys) {
     if (!t->properties.prefixes || !t->has_extractor ||
-        !t->extractor.extract(t->extractor.ctx, p->key, p->len, &p->probe_len)) {
+        t->extractor.extract(t->extractor.ctx, p->key, p->len, &p->probe_len) != NAY_OK) {
       return true;
     }
     if (t->prefix_block.at.size != 0) return probe_prefix_block(p);

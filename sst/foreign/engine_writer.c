@@ -166,8 +166,9 @@ nay_status nay_sst__foreign_writer_add(nay_foreign_writer *w, const nay_sst_entr
   if ((version->key == NULL && version->len != 0) || (value == NULL && value_len != 0)) {
     return nay__fail(diag, NAY_EINVAL, "key or value is NULL", 0);
   }
-  if (version->merge) {
-    return nay__fail(diag, NAY_EINVAL, "a merge operand: this layout has none", 0);
+  if ((unsigned)version->type > NAY_SST_DELETE) {
+    return nay__fail(diag, NAY_EINVAL,
+                     "a merge operand or an unknown type: this layout has neither", 0);
   }
   nay_foreign_entry_in e = {.key = version->len != 0 ? version->key : (const void *)"",
                             .value = value_len != 0 ? value : (const void *)"",
@@ -175,7 +176,7 @@ nay_status nay_sst__foreign_writer_add(nay_foreign_writer *w, const nay_sst_entr
                             .value_len = value_len,
                             .version = version->sequence,
                             .term = version->term,
-                            .deleted = version->deleted};
+                            .deleted = version->type == NAY_SST_DELETE};
   if (w->finished) return nay__fail(diag, NAY_EINVAL, "the table is finished", 0);
   if (w->failed == NAY_OK) {
     const char *refused = foreign_refuses(w, &e);

@@ -181,9 +181,8 @@ static nay_status nori_contents(const nay_foreign *f, const nay_foreign_block *b
     return nay__fail(diag, NAY_ENOTSUP, "a block is compressed, and no codec was given for it",
                      b->handle.offset);
   }
-  if (!codec->uncompressed_size(codec->ctx, stored.at, stored.len, &size)) {
-    return nori_bad(diag, "a block cannot be uncompressed", b->handle.offset);
-  }
+  nay_status status = codec->uncompressed_size(codec->ctx, stored.at, stored.len, &size);
+  if (status != NAY_OK) return nay_sst__codec_failed(status, b->handle.offset, diag);
   if (size > f->source.max_block_bytes) {
     return nay__fail(diag, NAY_EFULL, "the uncompressed size of a block is above max_block_bytes",
                      b->handle.offset);
@@ -193,8 +192,8 @@ static nay_status nori_contents(const nay_foreign *f, const nay_foreign_block *b
     return nay__fail(diag, NAY_ENOMEM, "no memory for a block", b->handle.offset);
   }
   *contents = (nay_bytes){room->at, size};
-  if (codec->uncompress(codec->ctx, stored.at, stored.len, room->at, size)) return NAY_OK;
-  return nori_bad(diag, "a block cannot be uncompressed", b->handle.offset);
+  status = codec->uncompress(codec->ctx, stored.at, stored.len, room->at, size);
+  return status == NAY_OK ? NAY_OK : nay_sst__codec_failed(status, b->handle.offset, diag);
 }
 
 nay_status nay_sst__nori_block_filter(nay_bytes contents, nay_diag *diag, nay_bytes *filter) {

@@ -62,7 +62,9 @@ static nay_status nori_compress(nay_foreign_writer *w) {
   size_t bound = codec->bound(codec->ctx, w->block.len), len = bound;
   w->scratch.len = 0;
   NAY_TRY(nay__buffer_reserve(&w->scratch, bound + 1, &w->allocator));
-  if (!codec->compress(codec->ctx, w->block.at, w->block.len, w->scratch.at, &len) || len > bound) {
+  nay_status status =
+      codec->compress(codec->ctx, w->block.at, w->block.len, w->scratch.at, bound, &len);
+  if (status != NAY_OK || len > bound) {
     return nay__fail(&w->trouble, NAY_EINVAL, "the codec could not compress a block", w->offset);
   }
   w->scratch.len = len;

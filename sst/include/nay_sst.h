@@ -40,7 +40,7 @@
 #include "nay.h"
 #include "nay_policy.h"
 
-/* The version of libnaysst. Before 1.0 a minor version may change any of its calls. */
+/* The version of these headers. Before 1.0 a minor version may change any call of libnaysst. */
 #define NAY_SST_VERSION_MAJOR 0
 #define NAY_SST_VERSION_MINOR 1
 #define NAY_SST_VERSION_PATCH 0
@@ -48,6 +48,9 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* nay_sst_version: of the library that runs, "MAJOR.MINOR.PATCH". */
+NAY_API const char *nay_sst_version(void);
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
@@ -72,24 +75,30 @@ typedef enum nay_sst_keys {
 #define NAY_SST_MAX_SEQUENCE 0xffffffffffffffu /* 56 bits */
 #define NAY_SST_NEWEST NAY_SST_MAX_SEQUENCE /* a get at this sequence number sees every version */
 
+/* nay_sst_entry_type: what an entry is. These are not the numbers of the file (put is 1 there). */
+typedef enum nay_sst_entry_type {
+  NAY_SST_PUT = 0,    /* a value */
+  NAY_SST_DELETE = 1, /* a deletion */
+  NAY_SST_MERGE = 2   /* a merge operand (nay_sst_merge.h), which LevelDB lacks */
+} nay_sst_entry_type;
+
 /* nay_sst_entry: an internal key, split into its parts. */
 typedef struct nay_sst_entry {
   size_t size;     /* sizeof the struct: see ABI in nay.h */
   const void *key; /* the user key, without the trailer */
   size_t len;
   uint64_t sequence;
-  bool deleted;  /* the entry is a deletion: type 0 (a value has type 1) */
-  bool merge;    /* the entry is a merge operand (nay_sst_merge.h): type 2, which LevelDB lacks */
+  nay_sst_entry_type type;
   uint64_t term; /* the Raft term of a nori entry, whose index is `sequence`; other tables: 0 */
 } nay_sst_entry;
 
 /* nay_sst_key_split: splits an internal key. NAY_EINVAL: the key has fewer than 8 bytes or a type
    above 2. */
-NAY_API nay_status nay_sst_key_split(const void *key, size_t len, nay_sst_entry *version);
+NAY_API nay_status nay_sst_key_split(const void *key, size_t len, nay_sst_entry *entry);
 
 /* nay_sst_key_join: writes the internal key of an entry, entry->len + 8 bytes, to dst. NAY_EINVAL:
-   the sequence number is above NAY_SST_MAX_SEQUENCE. NAY_EBUFFER: cap is too small; *written (may
-   be NULL) is set to the length. */
+   the sequence number is above NAY_SST_MAX_SEQUENCE, or the type is unknown. NAY_EBUFFER: cap is
+   too small; *written (may be NULL) is set to the length. */
 NAY_API nay_status nay_sst_key_join(const nay_sst_entry *entry, void *dst, size_t cap,
                                     size_t *written);
 
@@ -150,9 +159,8 @@ NAY_API nay_status nay_sst_comparator_find(const char *name, nay_sst_comparator 
 
 /*
  * nay_sst_codec: compresses and uncompresses blocks. The library contains no codec and links with
- * none; nay_codecs.h, a separate library, provides snappy, zstd and lz4. A call returns false when
- * it fails. A writer then stores the block uncompressed, and a reader treats the block as damaged.
- * Several threads may make calls at once.
+ * none; nay_codecs.h, a separate library, provides snappy, zstd and lz4. Several threads may make
+ * calls at once.
  */
 typedef struct nay_sst_codec nay_sst_codec;
 struct nay_sst_codec {
@@ -160,36 +168,45 @@ struct nay_sst_codec {
   uint8_t id;  /* compression type in the file: 1 snappy, 2 zstd (LevelDB) */
   /* Returns the largest number of bytes that compress writes for len bytes of input. */
   size_t (*bound)(void *ctx, size_t len);
-  bool (*compress)(void *ctx, const void *src, size_t len, void *dst, size_t *dst_len);
-  bool (*uncompressed_size)(void *ctx, const void *src, size_t len, size_t *size);
-  /* Writes exactly as many bytes as uncompressed_size reported. */
-  bool (*uncompress)(void *ctx, const void *src, size_t len, void *dst, size_t size);
+  /* Writes at most cap bytes, which is bound(len). If it fails, the writer stores the block
+     uncompressed (nori's tables cannot: their writer fails with NAY_EINVAL). */
+  nay_status (*compress)(void *ctx, const void *src, size_t len, void *dst, size_t cap,
+                         size_t *written);
+  /* NAY_ENOMEM; every other failure means that the block is damaged: NAY_ECORRUPT. */
+  nay_status (*uncompressed_size)(void *ctx, const void *src, size_t len, size_t *size);
+  /* Writes exactly `size` bytes, the number that uncompressed_size reported. Fails as it does. */
+  nay_status (*uncompress)(void *ctx, const void *src, size_t len, void *dst, size_t size);
   void *ctx; /* the first argument of the calls */
 };
 
 /* ---- prefixes -------------------------------------------------------------------------------- */
 
 /*
- * nay_sst_prefix: a prefix extractor. extract sets the length of the key's prefix, or returns false
- * for a key without a prefix. The result must depend on the prefix alone: every key that starts
- * with the prefix has the same prefix. The table stores the name. A reader whose extractor has
- * another name does not use the filter.
+ * nay_sst_prefix: a prefix extractor. extract sets the length of the key's prefix. NAY_ENOENT: the
+ * key has no prefix. After any other failure an add to a table fails with the same status, and a
+ * read does not use the prefix filter. The result must depend on the prefix alone: every key that
+ * starts with the prefix has the same prefix. The table stores the name. A reader whose extractor
+ * has another name does not use the filter.
  */
 typedef struct nay_sst_prefix nay_sst_prefix;
 struct nay_sst_prefix {
   size_t size;   /* sizeof the struct: see ABI in nay.h */
   char name[56]; /* NUL-terminated */
-  bool (*extract)(void *ctx, const void *key, size_t len, size_t *prefix_len);
+  nay_status (*extract)(void *ctx, const void *key, size_t len, size_t *prefix_len);
   void *ctx; /* the first argument of extract */
 };
 
-/* nay_sst_prefix_fixed: the prefix is the first len bytes; shorter keys have no prefix. NAY_EINVAL:
-   len is 0 or above 65535. */
-NAY_API nay_status nay_sst_prefix_fixed(size_t len, nay_sst_prefix *prefix);
-
-/* nay_sst_prefix_delimiter: the prefix ends with the first delimiter byte, inclusive; keys without
-   that byte have no prefix. */
-NAY_API nay_status nay_sst_prefix_delimiter(uint8_t byte, nay_sst_prefix *prefix);
+/*
+ * nay_sst_prefix_find: finds a built-in prefix extractor by its name. NAY_EINVAL: the name is
+ * unknown. Numbers are decimal, without leading zeros.
+ *
+ *   "nay.fixed.<n>"              the first n bytes, 1 to 65,535; shorter keys have no prefix
+ *   "nay.delimiter.<byte>"       up to the first such byte, inclusive; keys without the byte, 0 to
+ *                                255, have no prefix
+ *   "rocksdb.FixedPrefix.<n>"    the first n bytes, as nay.fixed
+ *   "rocksdb.CappedPrefix.<n>"   the first n bytes; a shorter key is its own prefix
+ */
+NAY_API nay_status nay_sst_prefix_find(const char *name, nay_sst_prefix *prefix);
 
 /* nay_sst_cache: a cache of blocks and filter partitions that several tables share:
    nay_sst_cache.h. */
@@ -292,6 +309,14 @@ typedef struct nay_sst_write_options {
   /* Layout of another engine, from nay_sst_layout_at; see below. NULL: LevelDB's layout. */
   const char *layout;
   bool quotient; /* nori: stores a quotient filter in each block (version 2) */
+  /*
+   * Adds a range filter of all user keys (nay_range.h), which scans with two bounds probe before
+   * they read a block; LevelDB ignores it. Params of a builder: fpr and range_length, or
+   * bits_per_key and range_length, range_keys and range_delimiter, hash and seed; kind 0 or
+   * NAY_RANGE. Deletions and merge operands are keys of the filter as values are. NAY_EINVAL with a
+   * comparator, whose order the filter does not know. NULL: none.
+   */
+  const nay_params *range;
 } nay_sst_write_options;
 
 typedef struct nay_sst_writer nay_sst_writer;
@@ -514,12 +539,15 @@ typedef struct nay_sst_counters {
   uint64_t filter_loads;  /* filter partitions, or filters of the cache, that were read */
   uint64_t prefix_checks;
   uint64_t prefix_useful;
-  uint64_t hashes;      /* keys that were hashed for native filters */
-  uint64_t block_reads; /* data blocks that were searched, cached blocks included */
-  uint64_t cache_hits;  /* data blocks found in the cache */
-  uint64_t operands;    /* merge operands that gets through a lookup have met */
-  uint64_t index_loads; /* indexes that were read into the cache */
-  uint64_t reserved[4]; /* 0 */
+  uint64_t hashes;                /* keys that were hashed for native filters */
+  uint64_t block_reads;           /* data blocks that were searched, cached blocks included */
+  uint64_t cache_hits;            /* data blocks found in the cache */
+  uint64_t operands;              /* merge operands that gets through a lookup have met */
+  uint64_t index_loads;           /* indexes that were read into the cache */
+  uint64_t range_checks;          /* ranges that the range filter was asked for */
+  uint64_t range_useful;          /* of them, answered with nay: no block was read */
+  uint64_t range_false_positives; /* of them, answered with maybe, and no entry was in the range */
+  uint64_t reserved[1];           /* 0 */
 } nay_sst_counters;
 
 /* nay_sst_info: the description of an open table. Texts and keys are views, valid while the table
@@ -551,6 +579,8 @@ typedef struct nay_sst_info {
   const nay_sst_properties *properties; /* NULL: the table does not state them */
   const nay_sst_foreign_info *foreign;  /* NULL: the table is in LevelDB's layout */
   nay_sst_counters counters;            /* a snapshot of this table's counters */
+  uint64_t range_bytes;                 /* bytes of the range filter; 0: the table has none */
+  bool range_used;                      /* it is intact, and the keys are in the order of bytes */
 } nay_sst_info;
 
 /* nay_sst_stats: describes the table, its properties and its counters. The call reads nothing from

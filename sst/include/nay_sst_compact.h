@@ -53,18 +53,20 @@ typedef struct nay_sst_compact_stats {
 typedef enum nay_sst_compact_verdict {
   NAY_SST_COMPACT_KEEP = 0,
   NAY_SST_COMPACT_DROP = 1,  /* treat the key as deleted by this version */
-  NAY_SST_COMPACT_CHANGE = 2 /* replace the value by the *len bytes at out */
+  NAY_SST_COMPACT_CHANGE = 2 /* replace the value by the *written bytes at dst */
 } nay_sst_compact_verdict;
 
 /*
  * nay_sst_compact_filter: the compaction filter. It is called for each value that is the newest
- * version of its key and that no snapshot sees, never for deletions. After CHANGE with *len above
- * cap it is called again with a larger cap. DROP writes a deletion, unless no older version is left
- * to hide.
+ * version of its key and that no snapshot sees, never for deletions. *verdict is KEEP before the
+ * call. DROP writes a deletion, unless no older version is left to hide. NAY_EBUFFER: the new value
+ * needs *written bytes; the filter is called again with a larger cap. Any other failure ends the
+ * compaction with that status.
  */
-typedef nay_sst_compact_verdict (*nay_sst_compact_filter)(void *ctx, const nay_sst_entry *version,
-                                                          const void *value, size_t value_len,
-                                                          void *out, size_t cap, size_t *len);
+typedef nay_status (*nay_sst_compact_filter)(void *ctx, const nay_sst_entry *entry,
+                                             const void *value, size_t value_len,
+                                             nay_sst_compact_verdict *verdict, void *dst,
+                                             size_t cap, size_t *written);
 
 /*
  * nay_sst_compact_options: options that are all zero except `size` make a plain LevelDB table that
@@ -97,10 +99,10 @@ typedef struct nay_sst_compact_options {
   nay_sst_merge_operator merge; /* NULL: tables with merge operands are NAY_ENOTSUP */
   void *merge_ctx;
   /*
-   * Called now and then from each thread; may sleep to throttle. false cancels the compaction:
-   * NAY_ECANCELED. May be NULL.
+   * Called now and then from each thread; may sleep to throttle. A failure, NAY_ECANCELED say, ends
+   * the compaction with that status. May be NULL.
    */
-  bool (*progress)(void *ctx, const nay_sst_compact_stats *so_far);
+  nay_status (*progress)(void *ctx, const nay_sst_compact_stats *so_far);
   void *progress_ctx;
 } nay_sst_compact_options;
 

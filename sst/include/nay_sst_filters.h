@@ -91,7 +91,7 @@ typedef struct nay_sst_filters_info {
   bool index_known;
   uint64_t nkeys;    /* entries of the table; 0: not stated */
   uint64_t nentries; /* entries of the filter; 0: not stated */
-  uint64_t nfilters; /* number of nonempty filters, the prefix filter included */
+  uint64_t nfilters; /* number of nonempty filters; prefix and range filter count */
   uint64_t nempty;   /* number of empty filters: ranges of 2 KiB in which no data block starts */
   /* Number of filters with a wrong checksum, or that are not the filter that the table names */
   uint64_t ndamaged;
@@ -115,6 +115,7 @@ typedef struct nay_sst_filters_entry {
   const nay_format *format; /* format that reads the filter; NULL: its policy has no format */
   const void *last_key;     /* a partition: every key in it is at or below this key; else NULL */
   size_t last_key_len;
+  bool of_ranges; /* a range filter, in addition to a filter of whole keys */
 } nay_sst_filters_entry;
 
 /*

@@ -15,7 +15,8 @@
  *
  * A scan shows each user key once, with the value that a get at the same sequence number finds: the
  * newest version at or below that number. A key whose newest version is a deletion is not shown.
- * Tables outside the bounds, and tables whose prefix filter excludes the range, are never read. Of
+ * Tables outside the bounds, and tables whose range or prefix filter excludes the range, are never
+ * read; a seek below an upper bound asks the range filters again, for what is left of the range. Of
  * a disjoint level one table is open at a time.
  *
  * Values are views of their blocks. Keys and combined values are in the iterator's memory. All of
@@ -67,9 +68,9 @@ NAY_API nay_status nay_sst_iter_seek_for_prev(nay_sst_iter *iter, const void *ke
 
 /*
  * nay_sst_iter_seek_range: moves to the first entry at or after `from` (NULL: the first entry).
- * From then on next ends before `to` (NULL: no end). Both are user keys. If all keys of the range
- * share a prefix, the prefix filter is probed first, and if it answers nay, no block is read. Any
- * other seek, first and last remove the end.
+ * From then on next ends before `to` (NULL: no end). Both are user keys. The range filter, and if
+ * all keys of the range share a prefix the prefix filter, are probed first; if one answers nay, no
+ * block is read. Any other seek, first and last remove the end.
  */
 NAY_API nay_status nay_sst_iter_seek_range(nay_sst_iter *iter, const void *from, size_t from_len,
                                            const void *to, size_t to_len);
@@ -164,47 +165,47 @@ typedef struct nay_sst_scan nay_sst_scan;
 NAY_API nay_status nay_sst_scan_new(const nay_sst_lookup *lookup,
                                     const nay_sst_scan_options *options,
                                     const nay_allocator *allocator, nay_diag *diag,
-                                    nay_sst_scan **merge);
-NAY_API void nay_sst_scan_free(nay_sst_scan *merge);
+                                    nay_sst_scan **scan);
+NAY_API void nay_sst_scan_free(nay_sst_scan *scan);
 
 /*
  * A movement returns NAY_OK at an entry, NAY_EEND past either end or bound, or an error. next and
  * prev may follow each other in any order. At no entry they return the status of the last movement.
  */
-NAY_API nay_status nay_sst_scan_first(nay_sst_scan *merge);
-NAY_API nay_status nay_sst_scan_last(nay_sst_scan *merge);
-NAY_API nay_status nay_sst_scan_next(nay_sst_scan *merge);
-NAY_API nay_status nay_sst_scan_prev(nay_sst_scan *merge);
+NAY_API nay_status nay_sst_scan_first(nay_sst_scan *scan);
+NAY_API nay_status nay_sst_scan_last(nay_sst_scan *scan);
+NAY_API nay_status nay_sst_scan_next(nay_sst_scan *scan);
+NAY_API nay_status nay_sst_scan_prev(nay_sst_scan *scan);
 
 /* nay_sst_scan_seek: moves to the first entry at or after a user key; with all_versions, to its
    newest version. */
-NAY_API nay_status nay_sst_scan_seek(nay_sst_scan *merge, const void *key, size_t len);
+NAY_API nay_status nay_sst_scan_seek(nay_sst_scan *scan, const void *key, size_t len);
 
 /* nay_sst_scan_seek_for_prev: moves to the last entry at or before a user key; with all_versions,
    to its oldest version. */
-NAY_API nay_status nay_sst_scan_seek_for_prev(nay_sst_scan *merge, const void *key, size_t len);
+NAY_API nay_status nay_sst_scan_seek_for_prev(nay_sst_scan *scan, const void *key, size_t len);
 
 /* nay_sst_scan_key: the user key of the current entry. */
-NAY_API const void *nay_sst_scan_key(const nay_sst_scan *merge, size_t *len);
-NAY_API const void *nay_sst_scan_value(const nay_sst_scan *merge, size_t *len);
+NAY_API const void *nay_sst_scan_key(const nay_sst_scan *scan, size_t *len);
+NAY_API const void *nay_sst_scan_value(const nay_sst_scan *scan, size_t *len);
 
 /* nay_sst_scan_entry: key, sequence number (0 in tables of plain keys) and type of the current
    entry: value, deletion or merge operand. NAY_EINVAL: the scan is at no entry. */
-NAY_API nay_status nay_sst_scan_entry(const nay_sst_scan *merge, nay_sst_entry *version);
+NAY_API nay_status nay_sst_scan_entry(const nay_sst_scan *scan, nay_sst_entry *entry);
 
 /*
  * nay_sst_scan_pin: stores the value of the current entry in `value`. It stays valid after the
  * iterator moves or is freed, until `value` is reused or freed. Values of tables and of stable
  * sources are not copied; combined values are. NAY_EINVAL: the scan is at no entry. NAY_ENOMEM.
  */
-NAY_API nay_status nay_sst_scan_pin(nay_sst_scan *merge, nay_sst_value *value);
+NAY_API nay_status nay_sst_scan_pin(nay_sst_scan *scan, nay_sst_value *value);
 
 /* nay_sst_scan_diag: the cause of the last movement's failure. */
-NAY_API const nay_diag *nay_sst_scan_diag(const nay_sst_scan *merge);
+NAY_API const nay_diag *nay_sst_scan_diag(const nay_sst_scan *scan);
 
 /* nay_sst_scan_table: the table of the current entry or of the last error; NULL: a source, or no
    table. */
-NAY_API const nay_sst *nay_sst_scan_table(const nay_sst_scan *merge);
+NAY_API const nay_sst *nay_sst_scan_table(const nay_sst_scan *scan);
 
 #ifdef __cplusplus
 }

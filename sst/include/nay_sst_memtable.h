@@ -46,7 +46,7 @@ NAY_API void nay_sst_memtable_free(nay_sst_memtable *memtable);
  * entry, or the memtable has this key with this sequence number already. NAY_ENOMEM. After an error
  * nothing has changed.
  */
-NAY_API nay_status nay_sst_memtable_add(nay_sst_memtable *memtable, const nay_sst_entry *version,
+NAY_API nay_status nay_sst_memtable_add(nay_sst_memtable *memtable, const nay_sst_entry *entry,
                                         const void *value, size_t value_len, nay_diag *diag);
 
 /*

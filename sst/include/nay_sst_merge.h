@@ -45,13 +45,15 @@ typedef struct nay_sst_operands {
 } nay_sst_operands;
 
 /*
- * nay_sst_merge_operator: combines two versions and writes the result, *len bytes, to out. If *len
- * is above cap, the operator is called again with a larger cap. It must be associative: the result
- * of a read must not depend on which operands a compaction has combined. false: the versions cannot
- * be combined, and the call ends with NAY_ECORRUPT. Several threads may call it at once.
+ * nay_sst_merge_operator: combines two versions and writes the result, *written bytes, to
+ * dst[0, cap). NAY_EBUFFER: the result needs *written bytes; the operator is called again with a
+ * larger cap. NAY_ECORRUPT: the versions cannot be combined. A get, a scan or a compaction that
+ * calls the operator ends with its failure (NAY_ENOENT and NAY_EEND, which would mean that a key is
+ * absent, become NAY_EINVAL). The operator must be associative: the result of a read must not
+ * depend on which operands a compaction has combined. Several threads may call it at once.
  */
-typedef bool (*nay_sst_merge_operator)(void *ctx, const nay_sst_operands *operands, void *out,
-                                       size_t cap, size_t *len);
+typedef nay_status (*nay_sst_merge_operator)(void *ctx, const nay_sst_operands *operands, void *dst,
+                                             size_t cap, size_t *written);
 
 #ifdef __cplusplus
 }

@@ -7,11 +7,12 @@
  *
  *   index, filter block, partition index    the uncompressed bytes of the block
  *   full filter, partition, prefix filter   the decoded filter, or the bytes if a policy reads them
+ *   range filter                            the decoded filter
  *
  * Blocks that are used in place in a mapped file are not cached, because they need no memory.
  *
  * The cache key is the table id, the block's offset and the kind of block. A damaged metaindex may
- * name one block as both an index and a filter; the kind, in the two upper bits of the offset,
+ * name one block as both an index and a filter; the kind, in the three upper bits of the offset,
  * keeps raw bytes from being taken for a decoded filter. No file is long enough to use these bits.
  *
  * INVARIANT. A search uses the same index that was verified at open: an index that is loaded again
@@ -26,7 +27,7 @@
 #include "block/crc32c.h"
 #include "table/table.h"
 
-#define CACHED_PART_SHIFT 62u
+#define CACHED_PART_SHIFT 61u
 
 static uint64_t cached_offset(nay_cached what, nay_handle handle) {
   return handle.offset | (uint64_t)what << CACHED_PART_SHIFT;
@@ -74,7 +75,8 @@ nay_status nay_sst__cached(const nay_sst *t, nay_cached what, const nay_checked_
   *entry = nay_sst__cache_find(t->cached.meta, NAY_CACHE_FILTER, t->cached.id, offset);
   if (*entry != NULL) return NAY_OK;
   NAY_TRY(cached_read(t, what, handle, hold, diag, &bytes));
-  if (what == NAY_CACHED_PREFIX || (what == NAY_CACHED_FILTER && t->filters.policy == NULL)) {
+  if (what == NAY_CACHED_PREFIX || what == NAY_CACHED_RANGE ||
+      (what == NAY_CACHED_FILTER && t->filters.policy == NULL)) {
     NAY_TRY(cached_decode(t, offset, bytes, entry));
   } else {
     *entry = cached_copy(t, offset, bytes);

@@ -1,6 +1,15 @@
-/* describe.c - implements nay_sst_stats: description, properties and counters of an open table. */
+/* describe.c - nay_sst_stats (description, properties and counters of an open table), and
+ * nay_sst_version. */
 #include "table/table.h"
 #include "table/translated.h"
+
+#define VERSION_TEXT(x) #x
+#define VERSION_NUMBER(x) VERSION_TEXT(x)
+
+const char *nay_sst_version(void) {
+  return VERSION_NUMBER(NAY_SST_VERSION_MAJOR) "." VERSION_NUMBER(
+      NAY_SST_VERSION_MINOR) "." VERSION_NUMBER(NAY_SST_VERSION_PATCH);
+}
 
 static const void *describe_bytes(const uint8_t *at, size_t len) {
   return len != 0 ? at : (const void *)"";
@@ -35,6 +44,7 @@ nay_sst_counters nay_sst__counters(const nay_sst *t) {
   uint64_t useful = nay__atomic_load64(&c->useful), maybe = nay__atomic_load64(&c->maybe);
   uint64_t out = nay__atomic_load64(&c->out_of_range);
   uint64_t prefix_useful = nay__atomic_load64(&c->prefix_useful);
+  uint64_t range_useful = nay__atomic_load64(&c->range_useful);
   return (nay_sst_counters){
       .size = sizeof(nay_sst_counters),
       .gets = out + useful + maybe + nay__atomic_load64(&c->unfiltered),
@@ -51,6 +61,9 @@ nay_sst_counters nay_sst__counters(const nay_sst *t) {
       .cache_hits = nay__atomic_load64(&c->hits),
       .operands = nay__atomic_load64(&c->operands),
       .index_loads = nay__atomic_load64(&c->index_loads),
+      .range_checks = range_useful + nay__atomic_load64(&c->range_maybe),
+      .range_useful = range_useful,
+      .range_false_positives = nay__atomic_load64(&c->range_false_positives),
   };
 }
 
@@ -85,6 +98,8 @@ nay_status nay_sst_stats(const nay_sst *t, nay_sst_info *info) {
       .properties = t->meta.stated.size != 0 ? &t->meta.stated : NULL,
       .foreign = t->foreign != NULL ? &t->meta.foreign : NULL,
       .counters = nay_sst__counters(t),
+      .range_bytes = t->filters.range_bytes,
+      .range_used = t->filters.range_used && t->order.user == NULL,
   };
   nay__abi_write(NAY_ABI_SST_INFO, &i, info);
   return NAY_OK;

@@ -176,6 +176,7 @@ static nay_status filter_open_entry(void *ctx, const nay_meta_entry *e) {
       return NAY_OK;
     case NAY_META_IS_KEYS:
       t->sorting.named = true;
+      t->sorting.internal_named = e->internal;
       filter_set_keys(t, e->internal);
       return NAY_OK;
     case NAY_META_IS_FILTER:
@@ -183,6 +184,7 @@ static nay_status filter_open_entry(void *ctx, const nay_meta_entry *e) {
       return filter_open_whole(t, e);
     case NAY_META_IS_PREFIX_FILTER:
       return wanted && nay_sst__equal_is_same(t->order) ? filter_open_prefix(t, e) : NAY_OK;
+    case NAY_META_IS_RANGE_FILTER: return wanted ? nay_sst__range_filter_open(t, e) : NAY_OK;
     case NAY_META_IS_OTHER: break;
   }
   return NAY_OK;
@@ -259,6 +261,7 @@ void nay_sst__filters_free(nay_sst *t) {
   }
   if (t->filters.prefix_handle.at.size != 0)
     nay_sst__cached_erase(t, NAY_CACHED_PREFIX, t->filters.prefix_handle.at);
+  nay_sst__range_filter_free(t);
   nay_filter_free(t->filters.full.filter);
   nay_filter_free(t->filters.prefix);
   nay_sst__hold_free(t->filters.hold);

@@ -99,7 +99,7 @@ static nay_verdict filter_probe_prefix(const nay_sst *t, const uint8_t *key, siz
                                        nay_hold **hold, size_t *prefix_len) {
   size_t n = 0;
   const nay_sst_prefix *prefix = t->options.prefix;
-  if (!t->filters.prefix_used || !prefix->extract(prefix->ctx, key, len, &n) || n > len)
+  if (!t->filters.prefix_used || prefix->extract(prefix->ctx, key, len, &n) != NAY_OK || n > len)
     return NAY_NOT_PROBED;
   nay_cache_entry *e = NULL;
   const nay_filter *f = t->filters.prefix;
@@ -180,7 +180,7 @@ static bool filter_contiguous_prefix(const nay_sst *t, nay_bytes prefix, const n
   const nay_sst_prefix *extractor = t->options.prefix;
   size_t n = 0;
   return t->order.user->prefixes_contiguous && to != NULL &&
-         extractor->extract(extractor->ctx, to->at, to->len, &n) && n == prefix.len &&
+         extractor->extract(extractor->ctx, to->at, to->len, &n) == NAY_OK && n == prefix.len &&
          n <= to->len && memcmp(to->at, prefix.at, n) == 0;
 }
 
@@ -188,7 +188,7 @@ static bool filter_contiguous_prefix(const nay_sst *t, nay_bytes prefix, const n
 static bool filter_range_has_one_prefix(const nay_sst *t, nay_bytes from, const nay_bytes *to) {
   size_t n = 0;
   const nay_sst_prefix *prefix = t->options.prefix;
-  if (!prefix->extract(prefix->ctx, from.at, from.len, &n) || n > from.len) {
+  if (prefix->extract(prefix->ctx, from.at, from.len, &n) != NAY_OK || n > from.len) {
     return false;
   }
   nay_bytes start = {from.at, n};
@@ -200,11 +200,16 @@ static bool filter_range_has_one_prefix(const nay_sst *t, nay_bytes from, const 
   return true;
 }
 
-nay_verdict nay_sst__probe_range(const nay_sst *t, nay_bytes from, const nay_bytes *to) {
+nay_verdict nay_sst__probe_range(const nay_sst *t, nay_bytes from, const nay_bytes *to,
+                                 bool *asked) {
   size_t n;
   nay_hold *hold = NULL;
-  if (!t->filters.prefix_used || !filter_range_has_one_prefix(t, from, to)) return NAY_NOT_PROBED;
+  nay_verdict range = to != NULL ? nay_sst__probe_range_filter(t, from, *to) : NAY_NOT_PROBED;
+  *asked = range == NAY_SAYS_MAYBE;
+  if (range == NAY_SAYS_NAY) return range;
+  if (!t->filters.prefix_used || !filter_range_has_one_prefix(t, from, to)) return range;
   nay_verdict verdict = filter_probe_prefix(t, from.at, from.len, &hold, &n);
   nay_sst__hold_free(hold);
+  if (verdict == NAY_SAYS_NAY && *asked) nay_sst__range_false_positive(t);
   return verdict;
 }

@@ -215,13 +215,17 @@ static nay_status iter_set_end(nay_sst_iter *it, bool has_end, const void *end, 
   return iter_set_status(it, nay__fail(&it->diag, NAY_ENOMEM, "no memory for a key", 0));
 }
 
-/* Seeks `from` in a range whose end is set, unless the prefix filter excludes the range. */
+/* Seeks `from` in a range whose end is set, unless a filter excludes the range. */
 static nay_status iter_seek_range(nay_sst_iter *it, const uint8_t *from, size_t len) {
   nay_bytes start = {from, len}, end = {it->end.at, it->end.len};
-  if (nay_sst__probe_range(it->table, start, it->has_end ? &end : NULL) == NAY_SAYS_NAY) {
+  bool asked;
+  if (it->end.at == NULL) end.at = (const uint8_t *)"";
+  if (nay_sst__probe_range(it->table, start, it->has_end ? &end : NULL, &asked) == NAY_SAYS_NAY) {
     return iter_set_status(it, NAY_EEND);
   }
-  return iter_seek(it, from, len);
+  nay_status status = iter_seek(it, from, len);
+  if (asked && status == NAY_EEND) nay_sst__range_false_positive(it->table);
+  return status;
 }
 
 nay_status nay_sst_iter_seek_range(nay_sst_iter *it, const void *from, size_t from_len,
@@ -263,13 +267,13 @@ const nay_diag *nay_sst_iter_diag(const nay_sst_iter *it) { return &it->diag; }
 
 nay_status nay_sst_iter_entry(const nay_sst_iter *it, nay_sst_entry *entry) {
   if (it == NULL || entry == NULL || !it->valid) return NAY_EINVAL;
-  NAY_TRY(nay__abi_check(NAY_ABI_SST_VERSION, entry, NULL));
+  NAY_TRY(nay__abi_check(NAY_ABI_SST_ENTRY, entry, NULL));
   nay_sst_entry e = {.size = sizeof e};
   e.key = nay_sst_iter_key(it, &e.len);
   if (it->table->order.internal && nay_sst_key_split(e.key, e.len, &e) != NAY_OK)
     return NAY_ENOTSUP;
   if (it->table->foreign != NULL)
     e.term = nay_sst__foreign_term(&it->data.block, it->data.entry.at);
-  nay__abi_write(NAY_ABI_SST_VERSION, &e, entry);
+  nay__abi_write(NAY_ABI_SST_ENTRY, &e, entry);
   return NAY_OK;
 }

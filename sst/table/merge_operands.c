@@ -38,14 +38,13 @@ static nay_status operand_combine(nay_operand *op, const nay_operator *by, nay_b
                            .base = base};
   op->scratch.len = 0;
   size_t len = OPERAND_FIRST_CAPACITY;
+  nay_status status;
   do {
     if (nay__buffer_reserve(&op->scratch, len, a) != NAY_OK) return operand_no_memory(diag);
     len = 0;
-    if (!by->call(by->ctx, &both, op->scratch.at, op->scratch.cap, &len)) {
-      return nay__fail(diag, NAY_ECORRUPT, "merge operands could not be combined", 0);
-    }
-  } while (len > op->scratch.cap);
-  op->scratch.len = len;
+    status = by->call(by->ctx, &both, op->scratch.at, op->scratch.cap, &len);
+  } while (nay_sst__callback_again(&op->scratch, len, &status));
+  if (status != NAY_OK) return nay__fail(diag, status, "merge operands could not be combined", 0);
   nay_buffer previous = op->value;
   op->value = op->scratch;
   op->scratch = previous;

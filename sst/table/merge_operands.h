@@ -19,6 +19,24 @@
 #include "block/block.h"
 #include "nay_sst_merge.h"
 
+/*
+ * nay_sst__callback_again: after a callback that writes a result of len bytes to an empty buffer:
+ * whether to call it again with a capacity of at least len. Sets the buffer's length after NAY_OK.
+ * A status that the callback must not return becomes NAY_EINVAL: NAY_ENOENT and NAY_EEND would say
+ * that a key is absent.
+ */
+static inline bool nay_sst__callback_again(nay_buffer *result, size_t len, nay_status *status) {
+  bool fits = len <= result->cap;
+  if (*status == NAY_EBUFFER && !fits) return true;
+  if (*status == NAY_OK && fits) {
+    result->len = len;
+  } else if (*status == NAY_OK || *status == NAY_EBUFFER || *status == NAY_ENOENT ||
+             *status == NAY_EEND) {
+    *status = NAY_EINVAL;
+  }
+  return false;
+}
+
 /* nay_operator: the caller's merge operator. call NULL: there is none. */
 typedef struct nay_operator {
   nay_sst_merge_operator call;

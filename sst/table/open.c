@@ -328,7 +328,8 @@ static void open_charge_memory(nay_sst *t) {
   t->cached.held = sizeof *t + t->blocks.checked_len + t->range.smallest.cap +
                    t->range.largest.cap + open_memory_of(t->blocks.index_hold) +
                    open_memory_of(t->filters.hold) + open_memory_of(t->meta.properties_hold) +
-                   nay_filter_nbytes(t->filters.full.filter) + nay_filter_nbytes(t->filters.prefix);
+                   nay_filter_nbytes(t->filters.full.filter) +
+                   nay_filter_nbytes(t->filters.prefix) + nay_filter_nbytes(t->filters.range);
   nay_sst__cache_hold(t->options.cache, t->cached.held);
 }
 

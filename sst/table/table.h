@@ -5,6 +5,7 @@
  *   order_check.c        detects plain or internal keys, and verifies the key order
  *   filter_open.c        opens the filters that the metaindex names
  *   filter_probe.c       probes them
+ *   range_filter.c       the filter that scans probe
  *   read_block.c         reads a block from the cache or the file, and verifies it
  *   cached_parts.c       keeps index and filters in the block cache
  *   get.c, get_many.c    get of one key, of many keys
@@ -24,6 +25,7 @@
 #include "block/filter_block.h"
 #include "block/footer.h"
 #include "block/key_text.h"
+#include "block/metaindex.h"
 #include "cache/block_cache.h"
 #include "cache/native_filter.h"
 #include "foreign/engine.h"
@@ -37,6 +39,7 @@ typedef struct nay_sst_tally {
   uint64_t out_of_range, useful, maybe, unfiltered;
   uint64_t false_positives, faults, loads, index_loads;
   uint64_t prefix_useful, prefix_maybe;
+  uint64_t range_useful, range_maybe, range_false_positives;
   uint64_t hashes, reads, hits, operands;
 } nay_sst_tally;
 
@@ -99,6 +102,7 @@ typedef struct nay_table_sorting {
   bool guessed; /* plain or internal keys: the keys themselves told */
   /* The table states whether its keys are plain or internal, so nay wrote it. */
   bool named;
+  bool internal_named;    /* what it states; valid if `named` */
   bool comparator_stored; /* the table states a comparator */
   /* The comparator that the table names, opened because of NAY_SST_STORED_COMPARATOR. */
   nay_sst_comparator own_comparator;
@@ -148,7 +152,7 @@ typedef struct nay_table_range {
   nay_buffer smallest, largest; /* first key; last key of the index, an upper bound */
 } nay_table_range;
 
-/* nay_table_filters: the filter of whole keys, and the filter of prefixes. */
+/* nay_table_filters: the filter of whole keys, the filter of prefixes and the range filter. */
 typedef struct nay_table_filters {
   nay_sst_filter_layout layout;
   bool used;
@@ -171,6 +175,10 @@ typedef struct nay_table_filters {
   nay_filter *prefix;
   nay_checked_handle prefix_handle;
   uint64_t prefix_bytes;
+  uint64_t range_bytes; /* 0: the table has no range filter */
+  bool range_used;
+  nay_filter *range; /* NULL: there is none, or it lives in the cache and range_handle names it */
+  nay_checked_handle range_handle;
 } nay_table_filters;
 
 /* nay_table_cached: the table's use of caches. */
@@ -319,7 +327,8 @@ typedef enum nay_cached {
   NAY_CACHED_INDEX,
   NAY_CACHED_FILTER, /* a full filter, a filter partition or a filter block */
   NAY_CACHED_PARTITIONS,
-  NAY_CACHED_PREFIX
+  NAY_CACHED_PREFIX,
+  NAY_CACHED_RANGE
 } nay_cached;
 
 /* nay_sst__budgeted: whether index and filters are read through the cache. */
@@ -391,9 +400,30 @@ nay_verdict nay_sst__probe(const nay_sst *sst, const nay_target *target, nay_has
 nay_verdict nay_sst__probe_block(const nay_sst *sst, const nay_target *target, nay_handle handle,
                                  nay_hold **hold);
 
-/* nay_sst__probe_range: probes the prefix filter for the keys in [from, to). `to` NULL: no upper
- * bound. */
-nay_verdict nay_sst__probe_range(const nay_sst *sst, nay_bytes from, const nay_bytes *to);
+/* nay_sst__probe_range: probes the range filter and the prefix filter for the keys in [from, to).
+ * `to` NULL: no upper bound. *asked is set if the range filter was probed and answered maybe: the
+ * caller counts a false positive if no entry follows. */
+nay_verdict nay_sst__probe_range(const nay_sst *sst, nay_bytes from, const nay_bytes *to,
+                                 bool *asked);
+
+/* ---- range_filter.c ---- */
+
+/* nay_sst__range_filter_open: opens the filter of an entry of the metaindex. A damaged one is a
+ * fault, and not used. NAY_ENOMEM. */
+nay_status nay_sst__range_filter_open(nay_sst *sst, const nay_meta_entry *entry);
+void nay_sst__range_filter_free(nay_sst *sst);
+
+/* nay_sst__probe_range_filter: whether the table may have a user key in [from, to). */
+nay_verdict nay_sst__probe_range_filter(const nay_sst *sst, nay_bytes from, nay_bytes to);
+
+/* nay_sst__range_filter_denies: whether the resident range filter denies a user key of the table,
+ * which only a wrong filter does. */
+bool nay_sst__range_filter_denies(const nay_sst *sst, const void *key, size_t len);
+
+/* nay_sst__range_false_positive: counts a maybe of the range filter after which no entry came. */
+static inline void nay_sst__range_false_positive(const nay_sst *sst) {
+  nay__atomic_increment64(&sst->counts->range_false_positives);
+}
 
 /* Private status: the table has merge operands of the key and nothing older; the collector has
  * them. */

@@ -208,7 +208,8 @@ static nay_status verify_table(const nay_sst *t, nay_diag *diag, foreign_verify 
     size_t len;
     const void *key = nay_sst_iter_key(it, &len);
     v->nentries++;
-    v->ndenied += !nay_sst_may_contain(t, key, nay_sst__user_len(t->order, len));
+    len = nay_sst__user_len(t->order, len);
+    v->ndenied += !nay_sst_may_contain(t, key, len) || nay_sst__range_filter_denies(t, key, len);
   }
   if (status != NAY_EEND && diag != NULL) *diag = *nay_sst_iter_diag(it);
   nay_sst_iter_free(it);

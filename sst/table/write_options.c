@@ -55,9 +55,27 @@ static nay_status write_params(const nay_sst_write_options *o, nay_diag *diag, n
   if (p->hash == NAY_HASH_CALLER) {
     return nay__fail(diag, NAY_EINVAL, "params->hash: the writer hashes the keys", 0);
   }
+  if (p->kind == NAY_RANGE || (nay_kind_traits(p->kind) & NAY_CAN_GET) != 0) {
+    return nay__fail(diag, NAY_EINVAL, "params->kind: a family of whole keys (see `range`)", 0);
+  }
   bool sized = p->fpr != 0 || p->bits_per_key != 0 || p->nbytes != 0 || p->nbits != 0;
   if (!sized) p->bits_per_key = 10;
   if (p->kind == NAY_AUTO) p->kind = NAY_BLOCKED;
+  return NAY_OK;
+}
+
+/* The params of the range filter; kind NAY_AUTO: none. A builder checks the rest of them. */
+static nay_status write_range(const nay_sst_write_options *o, nay_diag *diag, nay_params *p) {
+  *p = (nay_params){.size = sizeof *p};
+  if (o->range == NULL) return NAY_OK;
+  NAY_TRY(nay__abi_read(NAY_ABI_PARAMS, o->range, diag, p));
+  if (p->kind != NAY_AUTO && p->kind != NAY_RANGE) {
+    return nay__fail(diag, NAY_EINVAL, "range->kind: NAY_RANGE, or 0", 0);
+  }
+  if (o->comparator != NULL) {
+    return nay__fail(diag, NAY_EINVAL, "a range filter needs keys in the order of their bytes", 0);
+  }
+  p->kind = NAY_RANGE;
   return NAY_OK;
 }
 
@@ -65,17 +83,18 @@ static void write_defaults(nay_sst_write_options *o) {
   if (o->block_bytes == 0) o->block_bytes = WRITE_BLOCK_BYTES;
   if (o->restart_interval == 0) o->restart_interval = WRITE_INTERVAL;
   if (o->partition_keys == 0) o->partition_keys = WRITE_PARTITION;
-  o->params = NULL; /* owned by the caller, as is `key`; the writer has copies */
+  o->params = o->range = NULL; /* owned by the caller, as is `key`; the writer has copies */
   o->key = NULL;
 }
 
 nay_status nay_sst__write_options_read(const nay_sst_write_options *from, nay_diag *diag,
-                                       nay_sst_write_options *o, nay_params *params,
+                                       nay_sst_write_options *o, nay_params params[2],
                                        nay_table_key key_text) {
   *o = (nay_sst_write_options){.size = sizeof *o};
   if (from != NULL) NAY_TRY(nay__abi_read(NAY_ABI_SST_WRITE, from, diag, o));
   NAY_TRY(write_check(o, diag));
-  NAY_TRY(write_params(o, diag, params));
+  NAY_TRY(write_params(o, diag, &params[0]));
+  NAY_TRY(write_range(o, diag, &params[1]));
   const char *key = o->key != NULL ? o->key : "text";
   NAY_TRY(nay_sst__table_key_of(key, strlen(key), diag, key_text));
   write_defaults(o);

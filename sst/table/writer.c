@@ -32,7 +32,8 @@ struct nay_sst_writer {
   /* Writer of another engine's layout; if set, the other fields are unused */
   nay_foreign_writer *foreign;
   nay_sst_write_options options;
-  nay_params params; /* parameters of native filters */
+  nay_params params;       /* parameters of native filters */
+  nay_params range_params; /* of the range filter; kind NAY_AUTO: none */
   nay_order order;
   nay_table_key key_text;
   nay_sst_target sink;
@@ -50,7 +51,7 @@ struct nay_sst_writer {
   bool pending_partition;              /* the last filter partition has no index entry yet */
   nay_checked_handle partition_handle; /* handle of the filter partition without index entry */
   nay_filter_block_builder filter_block;
-  nay_filter_builder key_filter, prefix_filter;
+  nay_filter_builder key_filter, prefix_filter, range_filter;
   nay_buffer last_prefix;
   nay_buffer filter_bytes;           /* encoded filter, before it is written */
   nay_block_builder partition_index; /* index of the filter partitions */
@@ -97,9 +98,8 @@ static bool writer_compress(nay_sst_writer *w, const nay_buffer *raw) {
   size_t bound = codec->bound(codec->ctx, raw->len), len = bound;
   w->compressed.len = 0;
   if (nay__buffer_reserve(&w->compressed, bound, &w->allocator) != NAY_OK) return false;
-  if (!codec->compress(codec->ctx, raw->at, raw->len, w->compressed.at, &len) || len > bound) {
-    return false;
-  }
+  nay_status status = codec->compress(codec->ctx, raw->at, raw->len, w->compressed.at, bound, &len);
+  if (status != NAY_OK || len > bound) return false;
   w->compressed.len = len;
   return len < raw->len - raw->len / 8;
 }
@@ -137,7 +137,13 @@ static nay_status writer_finish_partition(nay_sst_writer *w) {
 static nay_status writer_filter_prefix(nay_sst_writer *w, const uint8_t *key, size_t len) {
   size_t n = 0;
   const nay_sst_prefix *prefix = w->options.prefix;
-  if (prefix == NULL || !prefix->extract(prefix->ctx, key, len, &n) || n > len) return NAY_OK;
+  if (prefix == NULL) return NAY_OK;
+  nay_status status = prefix->extract(prefix->ctx, key, len, &n);
+  if (status == NAY_ENOENT) return NAY_OK;
+  if (status != NAY_OK) {
+    return nay__fail(&w->why, status, "the prefix extractor failed", 0);
+  }
+  if (n > len) return NAY_OK;
   bool same = w->prefix_filter.n != 0 && w->last_prefix.len == n &&
               (n == 0 || memcmp(w->last_prefix.at, key, n) == 0);
   if (same) return NAY_OK;
@@ -151,6 +157,9 @@ static nay_status writer_filter_key(nay_sst_writer *w, const uint8_t *key, size_
     NAY_TRY(nay_sst__filter_builder_add(&w->filter_block.filter, key, len, &w->allocator));
   } else if (w->options.filter != NAY_SST_NO_FILTER) {
     NAY_TRY(nay_sst__filter_builder_add(&w->key_filter, key, len, &w->allocator));
+  }
+  if (w->range_params.kind != NAY_AUTO) {
+    NAY_TRY(nay_sst__filter_builder_add(&w->range_filter, key, len, &w->allocator));
   }
   return writer_filter_prefix(w, key, len);
 }
@@ -265,17 +274,18 @@ nay_status nay_sst_writer_add_entry(nay_sst_writer *w, const nay_sst_entry *from
   uint8_t trailer[NAY_KEY_TRAILER];
   nay_sst_entry full, *v = &full;
   if (w == NULL || from == NULL) return nay__fail(diag, NAY_EINVAL, "writer or entry is NULL", 0);
-  NAY_TRY(nay__abi_read(NAY_ABI_SST_VERSION, from, diag, &full));
+  NAY_TRY(nay__abi_read(NAY_ABI_SST_ENTRY, from, diag, &full));
   if (w->foreign != NULL) return nay_sst__foreign_writer_add(w->foreign, v, value, value_len, diag);
   if (!w->order.internal)
     return nay__fail(diag, NAY_EINVAL, "the keys of this table are not internal keys", 0);
   if ((v->key == NULL && v->len != 0) || v->len >= NAY_SST_ENTRY_MAX ||
-      v->sequence > NAY_SST_MAX_SEQUENCE || (v->deleted && v->merge) || v->term != 0) {
+      v->sequence > NAY_SST_MAX_SEQUENCE || (unsigned)v->type > NAY_SST_MERGE || v->term != 0) {
     return nay__fail(
         diag, NAY_EINVAL,
-        "the entry: key NULL or too long, sequence above 2^56 - 1, two types, or a term", w->count);
+        "the entry: key NULL or too long, sequence above 2^56 - 1, unknown type, or a term",
+        w->count);
   }
-  nay__store64le(trailer, v->sequence << 8 | (v->merge ? 2 : !v->deleted));
+  nay__store64le(trailer, nay_sst__trailer(v->sequence, v->type));
   w->joined_key.len = 0;
   nay_status status = nay__buffer_append(&w->joined_key, v->key, v->len, &w->allocator);
   if (status == NAY_OK) {
@@ -354,7 +364,8 @@ static nay_status writer_put_filters(nay_sst_writer *w) {
   if (!empty && filter == NAY_SST_FULL_FILTER) {
     NAY_TRY(writer_meta_filter(w, &w->key_filter, NAY_META_FULL, name));
   }
-  bool native = !empty && (filter > NAY_SST_BLOCK_FILTER || w->prefix_filter.n != 0);
+  bool native = !empty && (filter > NAY_SST_BLOCK_FILTER || w->prefix_filter.n != 0 ||
+                           w->range_params.kind != NAY_AUTO);
   bool described = w->key_text[0] != '\0';
   if (described) {
     NAY_TRY(
@@ -372,6 +383,11 @@ static nay_status writer_put_filters(nay_sst_writer *w) {
   return writer_meta_filter(w, &w->prefix_filter, NAY_META_PREFIX, w->options.prefix->name);
 }
 
+static nay_status writer_put_range(nay_sst_writer *w) {
+  if (w->range_params.kind == NAY_AUTO || w->count == 0) return NAY_OK;
+  return writer_meta_filter(w, &w->range_filter, NAY_META_RANGE, "");
+}
+
 static nay_status writer_put_end(nay_sst_writer *w) {
   nay_footer footer;
   uint8_t bytes[NAY_FOOTER];
@@ -382,6 +398,7 @@ static nay_status writer_put_end(nay_sst_writer *w) {
   NAY_TRY(writer_add_index_entry(w, NULL, 0));
   NAY_TRY(writer_put_filters(w));
   NAY_TRY(writer_put_properties(w));
+  NAY_TRY(writer_put_range(w));
   NAY_TRY(writer_put_builder(w, &w->metaindex, &footer.metaindex));
   NAY_TRY(writer_put_builder(w, &w->index, &footer.index));
   nay_sst__footer_store(bytes, &footer);
@@ -430,6 +447,10 @@ static nay_status writer_init(nay_sst_writer *w, const char *path, const nay_sst
     prefixes.nkeys = 0; /* the number of prefixes is not known */
     NAY_TRY(nay_sst__filter_builder_init(&w->prefix_filter, NULL, &prefixes, a, diag));
   }
+  if (w->range_params.kind != NAY_AUTO) {
+    NAY_TRY(nay_sst__filter_builder_init(&w->range_filter, NULL, &w->range_params, a, diag));
+    w->range_params.spill_dir = NULL; /* the caller's text */
+  }
   if (sink != NULL) {
     w->sink = *sink;
   } else {
@@ -457,7 +478,7 @@ static nay_status writer_foreign_options(const nay_sst_write_options *o, nay_dia
   }
   if (o->keys != NAY_SST_KEYS_AUTO || o->filter != NAY_SST_NO_FILTER || o->policy != NULL ||
       o->partition_keys != 0 || o->prefix != NULL || o->comparator != NULL || o->properties ||
-      o->key != NULL) {
+      o->key != NULL || o->range != NULL) {
     return nay__fail(diag, NAY_EINVAL, "an option that only LevelDB's layout has", 0);
   }
   *f = (nay_foreign_options){.name = o->layout,
@@ -495,17 +516,18 @@ static nay_status writer_new(const char *path, const nay_sst_target *sink,
                              const nay_sst_write_options *options, const nay_allocator *allocator,
                              nay_diag *diag, nay_sst_writer **writer) {
   nay_sst_write_options o = {.size = sizeof o};
-  nay_params params;
+  nay_params params[2];
   nay_table_key key_text;
   if (options != NULL) NAY_TRY(nay__abi_read(NAY_ABI_SST_WRITE, options, diag, &o));
   if (o.layout != NULL) return writer_new_foreign(path, sink, &o, allocator, diag, writer);
   if (o.quotient) return nay__fail(diag, NAY_EINVAL, "quotient is for nori's layout alone", 0);
-  NAY_TRY(nay_sst__write_options_read(options, diag, &o, &params, key_text));
+  NAY_TRY(nay_sst__write_options_read(options, diag, &o, params, key_text));
   nay_allocator a;
   NAY_TRY(nay__allocator_read(allocator, diag, &a));
   nay_sst_writer *w = nay__alloc(&a, sizeof *w);
   if (w == NULL) return nay__fail(diag, NAY_ENOMEM, "no memory for a writer", 0);
-  *w = (nay_sst_writer){.allocator = a, .options = o, .params = params};
+  *w = (nay_sst_writer){
+      .allocator = a, .options = o, .params = params[0], .range_params = params[1]};
   memcpy(w->key_text, key_text, sizeof key_text);
   w->order = (nay_order){o.comparator, o.keys == NAY_SST_KEYS_INTERNAL};
   nay_diag cause = {.what = NULL}; /* diag is set on failure only */
@@ -558,6 +580,7 @@ void nay_sst_writer_free(nay_sst_writer *w) {
   nay_sst__filter_block_free(&w->filter_block, &a);
   nay_sst__filter_builder_free(&w->key_filter, &a);
   nay_sst__filter_builder_free(&w->prefix_filter, &a);
+  nay_sst__filter_builder_free(&w->range_filter, &a);
   if (w->sink_open) nay_sst__io_abort(&w->sink);
   nay__free(&a, w, sizeof *w);
 }

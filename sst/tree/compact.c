@@ -87,7 +87,8 @@ static unsigned compact_threads(const nay_compaction *c) {
   if (n > c->ncuts + 1) n = c->ncuts + 1;
   uint64_t each = COMPACT_THREAD_BYTES + o->target_bytes / 8;
   bool full = c->write.filter > NAY_SST_BLOCK_FILTER && c->write.policy == NULL;
-  each += COMPACT_FILTER_BYTES * ((uint64_t)full + (c->write.prefix != NULL));
+  each += COMPACT_FILTER_BYTES *
+          ((uint64_t)full + (c->write.prefix != NULL) + (c->write.range != NULL));
   if (o->max_memory != 0 && n > o->max_memory / each) n = o->max_memory / each;
   return n != 0 ? (unsigned)n : 1;
 }
@@ -119,8 +120,8 @@ static nay_status compact_copy_tables(nay_compaction *c, const nay_sst *const *t
     c->tables[i] = *tables[i];
     c->tables[i].allocator = c->allocator;
     c->tables[i].options.cache = c->tables[i].cached.meta = NULL;
-    c->tables[i].filters.prefix_used =
-        false; /* a compaction reads whole ranges, so probes would save nothing */
+    /* a compaction reads whole ranges, so probes would save nothing */
+    c->tables[i].filters.prefix_used = c->tables[i].filters.range_used = false;
   }
   return NAY_OK;
 }

@@ -60,12 +60,15 @@ static nay_status entry_filter(nay_compact_range *r, uint64_t sequence, nay_byte
   v.sequence = sequence;
   out->len = 0;
   size_t len = ENTRY_ROOM;
+  nay_status status;
   do {
     NAY_TRY(nay__buffer_reserve(out, len, r->allocator));
     len = 0;
-    *verdict = o->filter(o->filter_ctx, &v, value.at, value.len, out->at, out->cap, &len);
-  } while (*verdict == NAY_SST_COMPACT_CHANGE && len > out->cap);
-  out->len = *verdict == NAY_SST_COMPACT_CHANGE ? len : 0;
+    *verdict = NAY_SST_COMPACT_KEEP;
+    status = o->filter(o->filter_ctx, &v, value.at, value.len, verdict, out->at, out->cap, &len);
+  } while (nay_sst__callback_again(out, len, &status));
+  if (status != NAY_OK) return nay__fail(r->diag, status, "the compaction filter failed", 0);
+  if (*verdict != NAY_SST_COMPACT_CHANGE) out->len = 0;
   return NAY_OK;
 }
 
@@ -82,7 +85,7 @@ static nay_status entry_value(nay_compact_range *r, uint64_t sequence, size_t st
       return nay_sst__compact_write(r, sequence, NAY_KEY_VALUE, entry_bytes(&r->new_value));
     case NAY_SST_COMPACT_DROP: break;
     default:
-      return nay__fail(r->diag, NAY_EINVAL, "the compaction filter returned an unknown verdict", 0);
+      return nay__fail(r->diag, NAY_EINVAL, "the compaction filter set an unknown verdict", 0);
   }
   if (o->bottom && stripe == 0) {
     r->stats.filtered++;

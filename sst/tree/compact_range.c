@@ -144,8 +144,9 @@ static nay_status range_progress(nay_compact_range *r) {
                                .bytes_read = nay__atomic_load64(&all->bytes_read),
                                .bytes_written = nay__atomic_load64(&all->bytes_written),
                                .outputs = nay__atomic_load64(&all->outputs)};
-  if (c->options.progress(c->options.progress_ctx, &now)) return NAY_OK;
-  return nay__fail(r->diag, NAY_ECANCELED, "the progress callback cancelled the compaction", 0);
+  nay_status status = c->options.progress(c->options.progress_ctx, &now);
+  if (status == NAY_OK) return NAY_OK;
+  return nay__fail(r->diag, status, "the progress callback ended the compaction", 0);
 }
 
 static nay_status range_entry(nay_compact_range *r, const nay_merge_input *top) {

@@ -205,6 +205,9 @@ nay_status nay_sst_lookup_stats(const nay_sst_lookup *l, nay_sst_counters *count
     sum.cache_hits += c.cache_hits;
     sum.operands += c.operands;
     sum.index_loads += c.index_loads;
+    sum.range_checks += c.range_checks;
+    sum.range_useful += c.range_useful;
+    sum.range_false_positives += c.range_false_positives;
   }
   sum.gets = nay__atomic_load64(&l->counts[0]);
   sum.hashes = nay__atomic_load64(&l->counts[1]);

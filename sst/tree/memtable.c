@@ -150,13 +150,13 @@ nay_status nay_sst_memtable_add(nay_sst_memtable *m, const nay_sst_entry *from, 
   memtable_node *before[MEMTABLE_HEIGHT];
   if (m == NULL || from == NULL || (value == NULL && value_len != 0))
     return nay__fail(diag, NAY_EINVAL, "memtable, entry or value is NULL", 0);
-  NAY_TRY(nay__abi_read(NAY_ABI_SST_VERSION, from, diag, &v));
+  NAY_TRY(nay__abi_read(NAY_ABI_SST_ENTRY, from, diag, &v));
   if ((v.key == NULL && v.len != 0) || v.len >= NAY_SST_ENTRY_MAX - NAY_KEY_TRAILER ||
       value_len >= NAY_SST_ENTRY_MAX || v.sequence > NAY_SST_MAX_SEQUENCE ||
-      (v.deleted && v.merge) || v.term != 0) {
+      (unsigned)v.type > NAY_SST_MERGE || v.term != 0) {
     return nay__fail(
         diag, NAY_EINVAL,
-        "the entry: key NULL or too long, sequence above 2^56 - 1, two types, or a term", 0);
+        "the entry: key NULL or too long, sequence above 2^56 - 1, unknown type, or a term", 0);
   }
   nay_target target = {v.len != 0 ? v.key : "", v.len, NAY_KEY_TRAILER_OF(v.sequence)};
   const memtable_node *same = memtable_find(m, &target, before);
@@ -167,7 +167,7 @@ nay_status nay_sst_memtable_add(nay_sst_memtable *m, const nay_sst_entry *from, 
              value_len;
   memtable_node *node = memtable_alloc(m, n);
   if (node == NULL) return nay__fail(diag, NAY_ENOMEM, "no memory for an entry", 0);
-  node->trailer = v.sequence << 8 | (v.merge ? 2 : !v.deleted);
+  node->trailer = nay_sst__trailer(v.sequence, v.type);
   node->len = (uint32_t)v.len;
   node->value_len = (uint32_t)value_len;
   node->height = height;

@@ -21,6 +21,10 @@
  * the current entry is the top of the heap in both directions, and a change of direction seeks
  * every child to the other side of the current version.
  *
+ * Range filters. Tables whose range filter excludes the bounds are not children (scan_new.c). A
+ * child whose filter excludes what a seek leaves of the bounds is not moved, and not in the heap;
+ * every change of direction moves all children again.
+ *
  * Cost of a step: one key comparison in the heap while the same child stays on top, one comparison
  * with the saved key, no allocation once the buffers fit the longest key.
  */
@@ -123,14 +127,60 @@ static nay_status merge_push(nay_sst_scan *m, size_t child, nay_status moved) {
   return NAY_OK;
 }
 
-/* Moves every child and rebuilds the heap. */
-static nay_status merge_move_all(nay_sst_scan *m, nay_scan_move move, nay_bytes key,
-                                 bool backward) {
+static void merge_turn(nay_sst_scan *m, bool backward) {
   m->backward = m->heap.descending = backward;
   m->detached = backward && !m->all_versions;
   nay_sst__merge_clear(&m->heap);
+}
+
+/* Moves every child and rebuilds the heap. */
+static nay_status merge_move_all(nay_sst_scan *m, nay_scan_move move, nay_bytes key,
+                                 bool backward) {
+  merge_turn(m, backward);
   for (size_t i = 0; i < m->nchildren; i++) {
     NAY_TRY(merge_push(m, i, merge_move(m, &m->children[i], move, key)));
+  }
+  return NAY_OK;
+}
+
+/* ---- range filters ---- */
+
+/* Whether a child that has been moved stands at no entry inside the bound of its direction. */
+static bool merge_is_outside(const nay_sst_scan *m, const nay_scan_child *c) {
+  if (c->iter == NULL || !c->iter->valid) return true;
+  nay_bytes key = nay_sst__scan_child_key(c);
+  key.len = nay_sst__user_len(m->order, key.len);
+  return m->backward ? merge_compare_bound(m, key, &m->lower) < 0
+                     : merge_compare_bound(m, key, &m->upper) >= 0;
+}
+
+/* Counts the false positives of the range filters that were asked for the bounds, once every child
+ * stands at its first entry inside them, if it has one. A run stands at a table after those without
+ * such an entry. */
+NAY_NOINLINE static void merge_count_false_positives(nay_sst_scan *m) {
+  m->any_asked = false;
+  for (size_t i = 0; i < m->nchildren; i++) {
+    const nay_scan_child *c = &m->children[i];
+    size_t first = m->backward ? c->at + 1 : 0, end = m->backward ? c->n : c->at;
+    if (c->tables == NULL) continue;
+    if (merge_is_outside(m, c) && c->asked[c->at]) nay_sst__range_false_positive(c->tables[c->at]);
+    for (size_t j = first; j < end; j++) {
+      if (c->asked[j]) nay_sst__range_false_positive(c->tables[j]);
+    }
+  }
+}
+
+/* A seek below the upper bound: range filters are asked for what is left of the range. */
+static nay_status merge_seek_bounded(nay_sst_scan *m, nay_bytes key) {
+  nay_bytes upper = merge_bytes(&m->upper);
+  merge_turn(m, false);
+  for (size_t i = 0; i < m->nchildren; i++) {
+    nay_scan_child *c = &m->children[i];
+    const nay_sst *asked;
+    if (nay_sst__scan_child_excludes(c, key, upper, &asked)) continue;
+    nay_status status = merge_move(m, c, NAY_MERGE_SEEK, key);
+    NAY_TRY(merge_push(m, i, status));
+    if (asked != NULL && merge_is_outside(m, c)) nay_sst__range_false_positive(asked);
   }
   return NAY_OK;
 }
@@ -348,14 +398,24 @@ static nay_status merge_reposition(nay_sst_scan *m, nay_scan_move move, nay_byte
   return merge_set_status(m, status == NAY_OK ? merge_find(m) : status);
 }
 
+/* Moves to the first or the last entry inside the bounds. */
+static nay_status merge_enter(nay_sst_scan *m, nay_scan_move move, const nay_buffer *bound,
+                              bool backward) {
+  m->failed_table = NULL;
+  m->slow_path = m->all_versions;
+  nay_status status = merge_move_all(m, move, merge_bytes(bound), backward);
+  if (status == NAY_OK && m->any_asked) merge_count_false_positives(m);
+  return merge_set_status(m, status == NAY_OK ? merge_find(m) : status);
+}
+
 nay_status nay_sst_scan_first(nay_sst_scan *m) {
   nay_scan_move move = m->has_lower ? NAY_MERGE_SEEK : NAY_MERGE_FIRST;
-  return merge_reposition(m, move, merge_bytes(&m->lower), false);
+  return merge_enter(m, move, &m->lower, false);
 }
 
 nay_status nay_sst_scan_last(nay_sst_scan *m) {
   nay_scan_move move = m->has_upper ? NAY_MERGE_SEEK_BEFORE : NAY_MERGE_LAST;
-  return merge_reposition(m, move, merge_bytes(&m->upper), true);
+  return merge_enter(m, move, &m->upper, true);
 }
 
 static nay_status merge_bad_argument(nay_sst_scan *m) {
@@ -367,7 +427,11 @@ nay_status nay_sst_scan_seek(nay_sst_scan *m, const void *key, size_t len) {
   if (key == NULL && len != 0) return merge_bad_argument(m);
   nay_bytes from = {len != 0 ? key : (const void *)"", len};
   if (m->has_lower && merge_compare_bound(m, from, &m->lower) < 0) return nay_sst_scan_first(m);
-  return merge_reposition(m, NAY_MERGE_SEEK, from, false);
+  if (!m->has_upper) return merge_reposition(m, NAY_MERGE_SEEK, from, false);
+  m->failed_table = NULL;
+  m->slow_path = m->all_versions;
+  nay_status status = merge_seek_bounded(m, from);
+  return merge_set_status(m, status == NAY_OK ? merge_find(m) : status);
 }
 
 nay_status nay_sst_scan_seek_for_prev(nay_sst_scan *m, const void *key, size_t len) {

@@ -37,8 +37,12 @@ struct nay_sst_scan {
   /* Capacity of `children` as allocated; nchildren may be smaller. */
   size_t nchildren, children_capacity;
   const nay_sst **tables; /* tables of all runs, one array; each child points into it */
-  size_t tables_capacity; /* allocated length of `tables` */
-  nay_merge_heap heap;    /* holds the children that stand at an entry */
+  size_t tables_capacity; /* allocated length of `tables` and `asked` */
+  /* Of each table: its range filter answered maybe for the bounds, and no move has told yet whether
+     that was right. */
+  bool *asked;
+  bool any_asked;
+  nay_merge_heap heap; /* holds the children that stand at an entry */
 
   bool valid;
   nay_status status; /* result of the last move */

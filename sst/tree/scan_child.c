@@ -98,6 +98,26 @@ nay_status nay_sst__scan_child_move(nay_scan_child *c, nay_scan_move move, nay_b
   return nay__fail(diag, status, "a source of the scan failed", 0);
 }
 
+bool nay_sst__scan_child_excludes(const nay_scan_child *c, nay_bytes from, nay_bytes to,
+                                  const nay_sst **asked) {
+  *asked = NULL;
+  if (c->tables == NULL) return false;
+  size_t first = c->n == 1 ? 0 : run_find(c, from, false);
+  for (size_t i = first; i < c->n; i++) {
+    const nay_sst *t = c->tables[i];
+    size_t len = nay_sst__user_len(t->order, t->range.smallest.len);
+    if (i != first &&
+        nay_sst__compare_users(t->order, t->range.smallest.at, len, to.at, to.len) >= 0) {
+      break;
+    }
+    nay_verdict verdict = nay_sst__probe_range_filter(t, from, to);
+    if (verdict == NAY_SAYS_NAY) continue;
+    if (verdict == NAY_SAYS_MAYBE && i == first) *asked = t;
+    return false;
+  }
+  return true;
+}
+
 void nay_sst__scan_child_free(nay_scan_child *c) {
   nay_sst_iter_free(c->iter);
   if (c->tables == NULL && c->source.free != NULL) c->source.free(c->source.ctx);

@@ -19,6 +19,8 @@ typedef struct nay_scan_child {
   size_t n;                     /* number of tables */
   size_t at;                    /* index of the table that `iter` reads */
   nay_sst_iter *iter;           /* NULL until the first move */
+  /* of each table: its range filter answered maybe for the bounds; NULL for a source */
+  bool *asked;
 } nay_scan_child;
 
 /* Kinds of moves. SEEK_BEFORE finds the last entry whose user key is below the target. */
@@ -51,6 +53,12 @@ static inline nay_bytes nay_sst__scan_child_value(const nay_scan_child *c) {
   value.at = c->source.value(c->source.ctx, &value.len);
   return value;
 }
+
+/* nay_sst__scan_child_excludes: whether the range filters of the run say that it has no key in
+ * [from, to). *asked is the first table that could have them, if its filter answered maybe; else
+ * NULL. */
+bool nay_sst__scan_child_excludes(const nay_scan_child *child, nay_bytes from, nay_bytes to,
+                                  const nay_sst **asked);
 
 void nay_sst__scan_child_free(nay_scan_child *child);
 

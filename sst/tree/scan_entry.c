@@ -22,14 +22,12 @@ const void *nay_sst_scan_value(const nay_sst_scan *m, size_t *len) {
   return value.len != 0 ? value.at : (const void *)"";
 }
 
-nay_status nay_sst_scan_entry(const nay_sst_scan *m, nay_sst_entry *version) {
-  if (m == NULL || version == NULL || !m->valid) return NAY_EINVAL;
-  NAY_TRY(nay__abi_check(NAY_ABI_SST_VERSION, version, NULL));
-  nay_sst_entry now = {.sequence = m->trailer >> 8,
-                       .deleted = (m->trailer & 0xff) == 0,
-                       .merge = (m->trailer & 0xff) == 2};
+nay_status nay_sst_scan_entry(const nay_sst_scan *m, nay_sst_entry *entry) {
+  if (m == NULL || entry == NULL || !m->valid) return NAY_EINVAL;
+  NAY_TRY(nay__abi_check(NAY_ABI_SST_ENTRY, entry, NULL));
+  nay_sst_entry now = {.sequence = m->trailer >> 8, .type = nay_sst__trailer_type(m->trailer)};
   now.key = nay_sst_scan_key(m, &now.len);
-  nay__abi_write(NAY_ABI_SST_VERSION, &now, version);
+  nay__abi_write(NAY_ABI_SST_ENTRY, &now, entry);
   return NAY_OK;
 }
 

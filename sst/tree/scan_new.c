@@ -120,7 +120,8 @@ static nay_status merge_bounds(nay_sst_scan *m, const nay_sst_scan_options *o, n
 
 /* Whether a table may have keys inside the bounds. In doubt it may: the iterator skips keys
  * outside. */
-static bool merge_may_overlap(const nay_sst_scan *m, const nay_sst *t) {
+static bool merge_may_overlap(const nay_sst_scan *m, const nay_sst *t, bool *asked) {
+  *asked = false;
   if (t->range.empty) return false;
   size_t low = nay_sst__user_len(t->order, t->range.smallest.len);
   size_t high = nay_sst__user_len(t->order, t->range.largest.len);
@@ -136,7 +137,7 @@ static bool merge_may_overlap(const nay_sst_scan *m, const nay_sst *t) {
   if (!m->has_lower) return true;
   nay_bytes from = {m->lower.len != 0 ? m->lower.at : (const uint8_t *)"", m->lower.len};
   nay_bytes to = {m->upper.len != 0 ? m->upper.at : (const uint8_t *)"", m->upper.len};
-  return nay_sst__probe_range(t, from, m->has_upper ? &to : NULL) != NAY_SAYS_NAY;
+  return nay_sst__probe_range(t, from, m->has_upper ? &to : NULL, asked) != NAY_SAYS_NAY;
 }
 
 /* ---- children ---- */
@@ -151,7 +152,9 @@ static nay_status merge_alloc(nay_sst_scan *m, const nay_sst_lookup *l, size_t n
   if (!nay__mul_ok(n, sizeof *m->children, &size)) return NAY_ENOMEM;
   m->children = n == 0 ? NULL : nay__alloc(&m->allocator, size);
   m->tables = nslots == 0 ? NULL : nay__alloc(&m->allocator, nslots * sizeof *m->tables);
-  bool allocated = (n == 0 || m->children != NULL) && (nslots == 0 || m->tables != NULL);
+  m->asked = nslots == 0 ? NULL : nay__alloc(&m->allocator, nslots * sizeof *m->asked);
+  bool allocated =
+      (n == 0 || m->children != NULL) && (nslots == 0 || (m->tables != NULL && m->asked != NULL));
   return allocated ? nay_sst__merge_reserve(&m->heap, n, &m->allocator) : NAY_ENOMEM;
 }
 
@@ -162,11 +165,14 @@ static void merge_add_run(nay_sst_scan *m, const nay_sst_lookup *l, const nay_le
   nay_scan_child *c = NULL;
   for (size_t i = 0; i < run->n; i++) {
     const nay_sst *t = l->slots[run->first + i].table;
-    if (!merge_may_overlap(m, t)) continue;
+    bool asked;
+    if (!merge_may_overlap(m, t, &asked)) continue;
     if (c == NULL || !run->disjoint) {
       c = &m->children[(*n)++];
-      *c = (nay_scan_child){.tables = m->tables + *used};
+      *c = (nay_scan_child){.tables = m->tables + *used, .asked = m->asked + *used};
     }
+    m->asked[*used] = asked;
+    m->any_asked |= asked;
     m->tables[(*used)++] = t;
     c->n++;
   }
@@ -196,6 +202,7 @@ static void merge_release(nay_sst_scan *m) {
   nay_sst__operand_free(&m->operand, &a);
   nay_sst__merge_free(&m->heap, &a);
   nay__free(&a, m->tables, m->tables_capacity * sizeof *m->tables);
+  nay__free(&a, m->asked, m->tables_capacity * sizeof *m->asked);
   nay__free(&a, m->children, m->children_capacity * sizeof *m->children);
   nay__free(&a, m, sizeof *m);
 }

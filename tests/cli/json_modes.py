@@ -36,7 +36,7 @@ MODES = {
               ("--line-number f.nay mixed keys", LINES), ("-c t.ldb mixed", 1), ("-v f.nay binary", LINES),
               ("f.nay -e 1 -e none", LINES), ("-c f.nay -e 1 -e none", 1), ("-v f.nay -e '\udcff\udcfe'", LINES),
               ("--line-number f.nay mixed", LINES), ("-a --line-number --max-count 1 f.nay mixed", LINES),
-              ("-c --max-count 1 f.nay mixed", 1), ("--max-count 0 f.nay mixed", 0), ("-c --max-count 0 f.nay mixed", 1),
+              ("-l f.nay mixed keys", LINES), ("-c -H f.nay mixed keys", 1), ("-H f.nay mixed", LINES), ("-c --max-count 1 f.nay mixed", 1), ("--max-count 0 f.nay mixed", 0), ("-c --max-count 0 f.nay mixed", 1),
               ("-v --key=hex f.nay hex", LINES),
               ("-v --key=u64le int.nay eights", LINES), ("int.nay -e 007", LINES), ("-v --length-prefixed f.nay prefixed", LINES),
               ("-v -0 f.nay eights", LINES), ("-v --csv f.nay quoted", LINES), ("-F: -k2 -v f.nay fields", LINES)],

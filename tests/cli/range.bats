@@ -42,7 +42,7 @@ load common
   nay build -q -t range --range-length 5 --key=int -o f.nay keys
   run nay check --ranges f.nay <<<$'9\t3'
   [ "$status" -eq 2 ]
-  [[ "$output" == *"the first end of a range is above the second"* ]]
+  [[ "$output" == *"the first end of the range is above the second"* ]]
   run nay check --ranges f.nay <<<$'x\t3'
   [ "$status" -eq 2 ]
   run nay check --ranges f.nay <<<$'3\tx'
@@ -66,4 +66,40 @@ load common
   printf '\377' | dd of=ab.nay bs=1 seek=200 conv=notrunc status=none
   run nay check --ranges ab.nay <<<$'1\t3'
   [ "$status" -eq 3 ]
+}
+
+@test "check --ranges: columns, JSON lines, JSON with both ends" {
+  seq 100 100 9000 | nay build -q -t range --key=int --range-length 50 -o h.nay
+  [ "$(printf 'x,180,220\ny,181,190\n' | nay check --csv -k 2,3 --ranges h.nay)" = x,180,220 ]
+  [ "$(printf 'x,220,180\n' | nay check --csv -k 3,2 --ranges h.nay)" = x,220,180 ]
+  [ "$(printf 'a,lo,hi\nx,180,220\n' | nay check --csv -k lo,hi --ranges -c h.nay)" -eq 1 ]
+  [ "$(printf 'x:180:220\n' | nay check -F: -k 2,3 --json --ranges h.nay)" = '{"first":"180","last":"220","maybe":true}' ]
+  [ "$(printf ' x  180 \t220\n' | nay check -k 2,3 -c --ranges h.nay)" -eq 1 ]
+  printf '{"a":{"lo":180},"hi":"220"}\n{"a":{"lo":"1\\u0038\\u0031"},"hi":"19\\u0030"}\n' > lines
+  [ "$(nay check --jsonl -k a.lo,hi -a --json --ranges --line-number h.nay lines)" = \
+'{"first":"180","last":"220","line":1,"maybe":true}
+{"first":"181","last":"190","line":2,"maybe":false}' ]
+  run -2 nay check --csv -k 2 --ranges h.nay <<< x,180,220
+  [[ $output == *"-k names two columns"* ]]
+  run -2 nay check --csv -k 2,2 --ranges h.nay <<< x,180,220
+  run -2 nay check --jsonl -k lo --ranges h.nay <<< '{"lo":1}'
+  [[ $output == *"-k names two fields"* ]]
+}
+
+@test "check --ranges: a record that is no range is a bad record" {
+  seq 100 100 9000 | nay build -q -t range --key=int --range-length 50 -o h.nay
+  printf '180\t220\n180\tb\nb\t180\n220\t180\n5\n280\t320\n' > ranges
+  run -2 nay check --ranges h.nay ranges
+  [ "$(nay check --ranges h.nay ranges 2>/dev/null)" = "$(printf '180\t220\n280\t320')" ]
+  [[ $output == *"line 2: 'b' is not of type ordered-int"*"line 3: 'b' is not"*"line 4: the first end of the range is above the second"*"line 5: the line has too few fields"* ]]
+  [ "$(nay check -q --ranges --on-bad=skip h.nay ranges 2>&1)" = "" ]
+  run -0 nay check -c --ranges --on-bad=skip --bad-to bad h.nay ranges
+  [ "$(wc -l < bad)" -eq 4 ]
+  [ "$(nay check --ranges --on-bad=pass h.nay ranges 2>/dev/null)" = "$(cat ranges)" ]
+  run -2 nay check --ranges --on-bad=line h.nay ranges
+  run -2 nay check --ranges --on-bad=fail h.nay ranges
+  [[ $output == *"180"*"220"*"line 2: 'b'"* ]]
+  run -2 nay check --ranges h.nay <<< $'180\t220\r'
+  [[ $output == *"--crlf drops the carriage return"* ]]
+  [ "$(printf '180\t220\r\n' | nay check -c --ranges --crlf h.nay)" -eq 1 ]
 }

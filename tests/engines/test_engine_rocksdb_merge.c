@@ -107,13 +107,13 @@ static void rocks_delete(void *state, const char *value, size_t len) {
 }
 static const char *rocks_name(void *state) { return ((const shape *)state)->name; }
 
-static bool our_operator(void *ctx, const nay_sst_operands *o, void *out, size_t room,
-                         size_t *len) {
+static nay_status our_operator(void *ctx, const nay_sst_operands *o, void *out, size_t cap,
+                               size_t *len) {
   const char *newer = o->newer;
   char *all = combine_all(ctx, o->older, o->older_len, &newer, &o->newer_len, 1, len);
-  if (*len <= room) memcpy(out, all, *len);
+  if (*len <= cap) memcpy(out, all, *len);
   free(all);
-  return true;
+  return *len <= cap ? NAY_OK : NAY_EBUFFER;
 }
 
 /* ---- the database ---- */

@@ -106,8 +106,9 @@ static void leveldb_ignores_our_filters(void **unused) {
   (void)unused;
   sample s;
   nay_sst_prefix prefix = {.size = sizeof prefix};
+  nay_params range = {.size = sizeof range, .fpr = 0.01, .range_length = 100};
   sample_init(&s, MAX_ENTRIES);
-  assert_ok(nay_sst_prefix_fixed(3, &prefix));
+  assert_ok(nay_sst_prefix_find("nay.fixed.3", &prefix));
   for (uint64_t seed = 0; seed < TEST_SCALE(N_OWN_FILTERS); seed++) {
     both b;
     size_t len;
@@ -117,6 +118,7 @@ static void leveldb_ignores_our_filters(void **unused) {
     b.ours.filter = seed % 2 == 0 ? NAY_SST_FULL_FILTER : NAY_SST_PARTITIONED_FILTER;
     b.ours.partition_keys = 30;
     b.ours.prefix = seed % 3 == 0 ? &prefix : NULL;
+    b.ours.range = seed % 4 < 2 ? &range : NULL;
     uint8_t *ours = sample_bytes(&s, &b.ours, &len);
     check_theirs(&s, ours, len, 10, ENGINE_BYTEWISE);
     free(ours);

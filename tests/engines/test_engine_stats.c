@@ -87,7 +87,7 @@ static void rocksdb_reads_them(void **state) {
     assert_ok(nay_sst_writer_new(path, &how, NULL, NULL, &w));
     for (size_t i = 0; i < s.n; i++) {
       const sample_entry *e = &s.entries[i];
-      nay_sst_entry v = {sizeof v, e->key, e->len, 5, false, false, 0};
+      nay_sst_entry v = {sizeof v, e->key, e->len, 5, NAY_SST_PUT, 0};
       assert_ok(nay_sst_writer_add_entry(w, &v, e->value, e->value_len, NULL));
     }
     assert_ok(nay_sst_writer_finish(w, NULL));

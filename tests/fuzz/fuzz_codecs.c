@@ -9,7 +9,7 @@
 
 static void take_apart(const nay_sst_codec *c, const uint8_t *block, size_t len) {
   size_t size;
-  if (!c->uncompressed_size(c->ctx, block, len, &size) || size > 1u << 22) return;
+  if (c->uncompressed_size(c->ctx, block, len, &size) != NAY_OK || size > 1u << 22) return;
   uint8_t *out = malloc(size != 0 ? size : 1);
   CHECK(out != NULL);
   (void)c->uncompress(c->ctx, block, len, out, size);
@@ -20,9 +20,10 @@ static void there_and_back(const nay_sst_codec *c, const uint8_t *bytes, size_t 
   size_t n, size;
   uint8_t *packed = malloc(c->bound(c->ctx, len) + 1), *back = malloc(len + 1);
   CHECK(packed != NULL && back != NULL);
-  CHECK(c->compress(c->ctx, bytes, len, packed, &n) && n <= c->bound(c->ctx, len));
-  CHECK(c->uncompressed_size(c->ctx, packed, n, &size) && size == len);
-  CHECK(c->uncompress(c->ctx, packed, n, back, len) && memcmp(back, bytes, len) == 0);
+  size_t cap = c->bound(c->ctx, len);
+  CHECK(c->compress(c->ctx, bytes, len, packed, cap, &n) == NAY_OK && n <= cap);
+  CHECK(c->uncompressed_size(c->ctx, packed, n, &size) == NAY_OK && size == len);
+  CHECK(c->uncompress(c->ctx, packed, n, back, len) == NAY_OK && memcmp(back, bytes, len) == 0);
   free(packed);
   free(back);
 }

@@ -86,7 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (p == NULL) return 0;
   memcpy(p, data + 1, len);
   if (nay_policy_leveldb(10, &builtin) != NAY_OK || nay_policy_small(10, &small) != NAY_OK ||
-      nay_sst_prefix_fixed(3, &prefix) != NAY_OK ||
+      nay_sst_prefix_find("nay.fixed.3", &prefix) != NAY_OK ||
       nay_sst_comparator_find("rocksdb.ReverseBytewiseComparator", &reverse) != NAY_OK ||
       nay_sst_cache_new(&(nay_sst_cache_options){sizeof(nay_sst_cache_options), 5000, 5000, false},
                         NULL, NULL, &cache)) {

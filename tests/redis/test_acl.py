@@ -6,8 +6,10 @@ first test. Every expectation follows from the row alone: R, W and RW stand for 
 or both.
 """
 import itertools
+import os
+import subprocess
 
-from server import Client, Error, equal, main, refuses, tell, test
+from server import BUILD, Client, Error, equal, main, refuses, tell, test
 
 
 class Key:
@@ -32,15 +34,20 @@ FORMS = [
     ("cf.loadchunk", NEW, 1, HEADER),
     ("nay.reserve", NEW, 0.01, 10), ("nay.reserve", NEW, "LIKE", R), ("nay.reserve", NEW, 0, 0, "LIKE", R),
     ("nay.reserve", NEW, 0, 0, "MEMORY", 100000, "like", R), ("nay.add", W, "y"), ("nay.add", NEW, "y"),
-    ("nay.madd", W, "y", "z"), ("nay.test", R, "x"), ("nay.mtest", R, "x", "y"), ("nay.del", W, "x"),
+    ("nay.madd", W, "y", "z"), ("nay.test", R, "x"), ("nay.mtest", R, "x", "y"), ("nay.range", R, "1", "2"), ("nay.del", W, "x"),
     ("nay.count", R, "x"), ("nay.merge", RW, R), ("nay.merge", RW, R, R), ("nay.merge", Key("RW", False), R),
     ("nay.advance", W, 5), ("nay.load", NEW, 0, HEADER), ("nay.load", W, 0, HEADER, "REPLACE"),
     ("nay.dump", R, 0), ("nay.info", R), ("nay.info", R, "kind"),
     ("nay.prom", R), ("nay.prom", R, R),
 ]
 
+NAY = os.environ.get("NAY_COMMAND", str(BUILD / "cli/nay"))
+RANGES = subprocess.run([NAY, "build", "-q", "-t", "range", "--key=int", "--range-length", "9"], input=b"1\n99\n",
+                        check=True, capture_output=True).stdout
+
 MAKERS = {"bf": [("BF.ADD", "{}", "x")], "cf": [("CF.ADD", "{}", "x")],
           "nay": [("NAY.RESERVE", "{}", 0.01, 100, "KIND", "counting", "SEED", 1), ("NAY.ADD", "{}", "x")],
+          "nay.range": [("NAY.LOAD", "{}", 0, RANGES)],
           "nay.advance": [("NAY.RESERVE", "{}", 0.01, 100, "WINDOW", 10, "TICKS", "SEED", 1)]}
 DUMPS = {"bf": ("BF.SCANDUMP", "{}", 0), "cf": ("CF.SCANDUMP", "{}", 0), "nay": ("NAY.DUMP", "{}", 0)}
 GRANTS = {"": "~other{}", "R": "%R~{}", "W": "%W~{}", "RW": "~{}"}

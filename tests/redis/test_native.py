@@ -427,7 +427,7 @@ def loading(client):
     data = dump(client, "a")
     client("NAY.LOAD", "b", 0, data[:500])
     for words in (("NAY.TEST", "b", "x"), ("NAY.MTEST", "b", "x"), ("NAY.ADD", "b", "x"), ("NAY.MADD", "b", "x"),
-                  ("NAY.DEL", "b", "x"), ("NAY.COUNT", "b", "x"), ("NAY.MERGE", "b", "a"), ("NAY.MERGE", "a", "b"),
+                  ("NAY.DEL", "b", "x"), ("NAY.COUNT", "b", "x"), ("NAY.RANGE", "b", "x", "y"), ("NAY.MERGE", "b", "a"), ("NAY.MERGE", "a", "b"),
                   ("NAY.ADVANCE", "b", 1), ("NAY.DUMP", "b", 0), ("NAY.INFO", "b", "kind"),
                   ("NAY.RESERVE", "c", "LIKE", "b")):
         refuses(client, LOADING, *words)
@@ -599,7 +599,7 @@ def wrong_type(client):
 @test("wrong numbers of arguments")
 def arity(client):
     for name, counts in {"add": (1, 2, 4), "madd": (1, 2), "test": (1, 2, 4), "mtest": (1, 2), "del": (2, 4),
-                         "count": (2, 4), "merge": (1, 2), "advance": (1, 4), "load": (1, 2, 3), "dump": (1, 2, 5),
+                         "count": (2, 4), "range": (2, 3, 5), "merge": (1, 2), "advance": (1, 4), "load": (1, 2, 3), "dump": (1, 2, 5),
                          "info": (1, 4)}.items():
         for count in counts:
             words = ["NAY." + name.upper(), *["1"] * (count - 1)]

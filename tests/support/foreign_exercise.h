@@ -82,8 +82,9 @@ static inline void exercise_entries(const nay_sst *t) {
     CHECK(nay_sst_iter_entry(it, &v) == NAY_OK);
     if (n >= 64 || sum == 77) continue;
     nay_status got = nay_sst_get(t, v.key, v.len, v.sequence, NULL, &value);
-    CHECK(got == NAY_ENOMEM || (got == (v.deleted ? NAY_ENOENT : NAY_OK) &&
-                                value.deleted == v.deleted && value.sequence == v.sequence));
+    CHECK(got == NAY_ENOMEM ||
+          (got == (v.type == NAY_SST_DELETE ? NAY_ENOENT : NAY_OK) &&
+           value.deleted == (v.type == NAY_SST_DELETE) && value.sequence == v.sequence));
   }
   CHECK(status == NAY_OK || status == NAY_EEND || nay_sst_iter_diag(it)->what != NULL);
   for (status = nay_sst_iter_last(it); status == NAY_OK && n > 0; n--)

@@ -10,6 +10,7 @@
 
 #include "nay_sst_cache.h"
 #include "nay_sst_compact.h"
+#include "support/append_operator.h"
 #include "support/fold_order.h"
 #include "support/sst_numbers.h"
 
@@ -73,9 +74,14 @@ static inline size_t spell(const store *st, unsigned user, uint64_t spelling, ch
 
 static inline nay_sst_entry version_of(const store *st, unsigned s, char key[32]) {
   const store_entry *w = &st->writes[s];
-  return (nay_sst_entry){
-      sizeof(nay_sst_entry), key, spell(st, w->user, s, key), s, w->type == DELETION,
-      w->type == OPERAND,    0};
+  return (nay_sst_entry){sizeof(nay_sst_entry),
+                         key,
+                         spell(st, w->user, s, key),
+                         s,
+                         w->type == DELETION  ? NAY_SST_DELETE
+                         : w->type == OPERAND ? NAY_SST_MERGE
+                                              : NAY_SST_PUT,
+                         0};
 }
 
 /* ---- the model ---- */
@@ -105,8 +111,8 @@ static inline bool value_at(const store *st, unsigned user, unsigned moment, cha
 }
 
 /* Append: associative, and as strict about what it gets as it can be. */
-static inline bool append(void *ctx, const nay_sst_operands *o, void *out, size_t room,
-                          size_t *len) {
+static inline nay_status append(void *ctx, const nay_sst_operands *o, void *out, size_t cap,
+                                size_t *len) {
   store *st = ctx;
   st->noperands++;
   assert_true(o->newer_len > 0 && *(const char *)o->newer == '+' && o->key_len == 11);
@@ -122,11 +128,7 @@ static inline bool append(void *ctx, const nay_sst_operands *o, void *out, size_
   snprintf(number, sizeof number, "%.*s", (int)digits, last + 1);
   (void)version_of(st, (unsigned)atoi(number), key);
   assert_memory_equal(o->key, key, o->key_len);
-  *len = o->older_len + o->newer_len;
-  if (*len > room) return true;
-  if (o->older_len != 0) memcpy(out, o->older, o->older_len);
-  memcpy((char *)out + o->older_len, o->newer, o->newer_len);
-  return true;
+  return append_operator(ctx, o, out, cap, len);
 }
 
 /* ---- the tree ---- */

@@ -11,20 +11,22 @@ static inline size_t snappy_bound(void *ctx, size_t len) {
   return snappy_max_compressed_length(len);
 }
 
-static inline bool snappy_pack(void *ctx, const void *src, size_t len, void *dst, size_t *dst_len) {
+static inline nay_status snappy_pack(void *ctx, const void *src, size_t len, void *dst, size_t cap,
+                                     size_t *written) {
   (void)ctx;
-  *dst_len = snappy_max_compressed_length(len);
-  return snappy_compress(src, len, dst, dst_len) == SNAPPY_OK;
+  *written = cap;
+  return snappy_compress(src, len, dst, written) == SNAPPY_OK ? NAY_OK : NAY_EINVAL;
 }
 
-static inline bool snappy_size(void *ctx, const void *src, size_t len, size_t *size) {
+static inline nay_status snappy_size(void *ctx, const void *src, size_t len, size_t *size) {
   (void)ctx;
-  return snappy_uncompressed_length(src, len, size) == SNAPPY_OK;
+  return snappy_uncompressed_length(src, len, size) == SNAPPY_OK ? NAY_OK : NAY_ECORRUPT;
 }
 
-static inline bool snappy_unpack(void *ctx, const void *src, size_t len, void *dst, size_t size) {
+static inline nay_status snappy_unpack(void *ctx, const void *src, size_t len, void *dst,
+                                       size_t size) {
   (void)ctx;
-  return snappy_uncompress(src, len, dst, &size) == SNAPPY_OK;
+  return snappy_uncompress(src, len, dst, &size) == SNAPPY_OK ? NAY_OK : NAY_ECORRUPT;
 }
 
 static const nay_sst_codec snappy_codec = {.size = sizeof snappy_codec,

@@ -46,8 +46,11 @@ static inline void history_write_users(const history *h, unsigned a, unsigned b,
     size_t len = number_key(user, key);
     for (unsigned s = b; s >= a; s--) {
       if (h->user[s] != user) continue;
-      nay_sst_entry version = {
-          .size = sizeof version, .key = key, .len = len, .sequence = s, .deleted = h->deleted[s]};
+      nay_sst_entry version = {.size = sizeof version,
+                               .key = key,
+                               .len = len,
+                               .sequence = s,
+                               .type = h->deleted[s] ? NAY_SST_DELETE : NAY_SST_PUT};
       size_t value_len = h->deleted[s] ? 0 : history_value(s, value);
       assert_ok(nay_sst_writer_add_entry(w, &version, value, value_len, NULL));
     }

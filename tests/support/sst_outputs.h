@@ -109,7 +109,7 @@ static inline void check_output(const outputs *o, unsigned i, const nay_sst *t) 
     assert_ok(nay_sst_key_split(key, len, &v));
     if (entries == 0) assert_memory_equal(v.key, o->done[i].smallest, v.len);
     entries++;
-    deletions += v.deleted;
+    deletions += v.type == NAY_SST_DELETE;
     if (v.sequence < low) low = v.sequence;
     if (v.sequence > high) high = v.sequence;
   }

@@ -16,19 +16,20 @@
 #include "table/table.h"
 
 /* A codec to read with: two bytes of length, then the bytes, each of them inverted. */
-static inline bool invert_size(void *ctx, const void *src, size_t len, size_t *size) {
+static inline nay_status invert_size(void *ctx, const void *src, size_t len, size_t *size) {
   (void)ctx;
-  if (len < 2) return false;
+  if (len < 2) return NAY_ECORRUPT;
   *size = nay__load16le(src);
-  return true;
+  return NAY_OK;
 }
 
-static inline bool invert_unpack(void *ctx, const void *src, size_t len, void *dst, size_t size) {
+static inline nay_status invert_unpack(void *ctx, const void *src, size_t len, void *dst,
+                                       size_t size) {
   const uint8_t *p = src;
   (void)ctx;
-  if (size != len - 2) return false;
+  if (size != len - 2) return NAY_ECORRUPT;
   for (size_t i = 0; i < size; i++) ((uint8_t *)dst)[i] = (uint8_t)~p[i + 2];
-  return true;
+  return NAY_OK;
 }
 
 static const nay_sst_codec invert_codec = {.size = sizeof invert_codec,
@@ -79,18 +80,22 @@ static inline void seal_table(uint8_t *bytes, size_t len) {
   seal_block(bytes, f.index);
 }
 
-/* seal_properties: checksums that fit what the properties say now, and no other block changes. */
-static inline void seal_properties(uint8_t *bytes, size_t len) {
-  static const char name[] = "nay.properties";
+/* seal_named: checksums that fit what the block behind this entry of the metaindex is now, and no
+ * other block changes. */
+static inline void seal_named(uint8_t *bytes, size_t len, const char *name) {
   nay_footer f;
   nay_handle h;
-  size_t at = len - sizeof name;
+  size_t n = strlen(name), at = len - n;
   if (nay_sst__footer_load(bytes, len, len, NULL, &f) != NAY_OK) abort();
-  while (memcmp(bytes + at, name, sizeof name - 1) != 0) at--;
-  const uint8_t *behind = nay_sst__handle_load(bytes + at + sizeof name - 1, bytes + len, &h);
+  while (memcmp(bytes + at, name, n) != 0) at--;
+  const uint8_t *behind = nay_sst__handle_load(bytes + at + n, bytes + len, &h);
   seal_block(bytes, h);
   memcpy(bytes + (behind - bytes), bytes + h.offset + h.size + 1, 4);
   seal_block(bytes, f.metaindex);
+}
+
+static inline void seal_properties(uint8_t *bytes, size_t len) {
+  seal_named(bytes, len, "nay.properties");
 }
 
 static inline void exercise_key(const nay_sst *t, const nay_sst_lookup *l, const void *key,
@@ -108,16 +113,16 @@ static inline void exercise_key(const nay_sst *t, const nay_sst_lookup *l, const
 }
 
 /* A merge operator that takes everything: the newer bytes behind the older ones, up to 64 KiB. */
-static inline bool append_operands(void *ctx, const nay_sst_operands *o, void *out, size_t room,
-                                   size_t *len) {
+static inline nay_status append_operands(void *ctx, const nay_sst_operands *o, void *out,
+                                         size_t cap, size_t *len) {
   size_t older = o->older_len < 65536 ? o->older_len : 65536;
   size_t newer = o->newer_len < 65536 - older ? o->newer_len : 65536 - older;
   (void)ctx;
   *len = older + newer;
-  if (*len > room) return true;
+  if (*len > cap) return NAY_EBUFFER;
   if (older != 0) memcpy(out, o->older, older);
   if (newer != 0) memcpy((uint8_t *)out + older, o->newer, newer);
-  return true;
+  return NAY_OK;
 }
 
 /* exercise_table: opens, asks, walks. All must come back, whatever the bytes are. */

@@ -57,8 +57,8 @@ static nay_status out_explain(void *o) {
 }
 static nay_status out_leveldb(void *o) { return nay_policy_leveldb(10, o); }
 static nay_status out_small(void *o) { return nay_policy_small(10, o); }
-static nay_status out_fixed(void *o) { return nay_sst_prefix_fixed(4, o); }
-static nay_status out_delimiter(void *o) { return nay_sst_prefix_delimiter('/', o); }
+static nay_status out_fixed(void *o) { return nay_sst_prefix_find("nay.fixed.4", o); }
+static nay_status out_delimiter(void *o) { return nay_sst_prefix_find("nay.delimiter.47", o); }
 static nay_status out_reverse(void *o) {
   return nay_sst_comparator_find("rocksdb.ReverseBytewiseComparator", o);
 }
@@ -166,7 +166,7 @@ static void fill_nothing(void *o) { (void)o; }
 static void fill_policy(void *o) { memcpy(o, &exact, sizeof exact); }
 static void fill_prefix(void *o) {
   nay_sst_prefix p = {.size = sizeof p};
-  assert_ok(nay_sst_prefix_fixed(4, &p));
+  assert_ok(nay_sst_prefix_find("nay.fixed.4", &p));
   memcpy(o, &p, sizeof p);
 }
 static void fill_comparator(void *o) {
@@ -176,7 +176,7 @@ static void fill_comparator(void *o) {
 }
 static void fill_codec(void *o) { memcpy(o, &snappy_codec, sizeof snappy_codec); }
 static void fill_version(void *o) {
-  nay_sst_entry v = {sizeof v, .key = "k", .len = 1, .sequence = 7, .deleted = false};
+  nay_sst_entry v = {sizeof v, .key = "k", .len = 1, .sequence = 7, .type = NAY_SST_PUT};
   memcpy(o, &v, sizeof v);
 }
 
@@ -229,6 +229,14 @@ static nay_status in_write(const void *o, nay_diag *diag) {
 }
 static nay_status in_write_params(const void *o, nay_diag *diag) {
   nay_sst_write_options how = {sizeof how, .filter = NAY_SST_FULL_FILTER, .params = o};
+  return in_write(&how, diag);
+}
+static void fill_range(void *o) {
+  nay_params p = {.size = sizeof p, .fpr = 0.01, .range_length = 10};
+  memcpy(o, &p, sizeof p);
+}
+static nay_status in_write_range(const void *o, nay_diag *diag) {
+  nay_sst_write_options how = {sizeof how, .range = o};
   return in_write(&how, diag);
 }
 static nay_status in_write_policy(const void *o, nay_diag *diag) {
@@ -466,6 +474,7 @@ static const input inputs[] = {
     INPUT(nay_params, fill_format, in_format_new),
     INPUT(nay_params, fill_format, in_format_builder),
     INPUT(nay_params, fill_native, in_write_params),
+    INPUT(nay_params, fill_range, in_write_range),
     INPUT(nay_sst_write_options, fill_nothing, in_write),
     INPUT(nay_sst_write_options, fill_nothing, in_compact_write),
     INPUT(nay_sst_read_options, fill_nothing, in_read),

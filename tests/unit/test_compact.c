@@ -196,11 +196,11 @@ typedef struct brake {
   uint64_t bytes;
 } brake;
 
-static bool press(void *ctx, const nay_sst_compact_stats *so_far) {
+static nay_status press(void *ctx, const nay_sst_compact_stats *so_far) {
   brake *b = ctx;
   assert_true(so_far->bytes_read > b->bytes);
   b->bytes = so_far->bytes_read;
-  return ++b->calls != b->cancel_at;
+  return ++b->calls != b->cancel_at ? NAY_OK : NAY_ECANCELED;
 }
 
 static void progress_cancels(void **state) {

@@ -2,6 +2,7 @@
  * test_compact_callbacks.c - compactions that filter values and combine merge operands, against a
  * model of what every reader may still see.
  */
+#include "support/append_operator.h"
 #include "support/flaky.h"
 #include "support/sst_outputs.h"
 
@@ -20,20 +21,24 @@ static unsigned user_of(const void *key) {
 }
 
 /* By the user: a third each kept, dropped, and changed to a long value. */
-static nay_sst_compact_verdict decide(void *ctx, const nay_sst_entry *v, const void *value,
-                                      size_t len, void *out, size_t room, size_t *new_len) {
+static nay_status decide(void *ctx, const nay_sst_entry *v, const void *value, size_t len,
+                         nay_sst_compact_verdict *verdict, void *out, size_t cap, size_t *new_len) {
   verdicts *all = ctx;
   char want[32];
   unsigned user = user_of(v->key);
-  assert_true(v->sequence > all->newest_snapshot && !v->deleted);
+  assert_true(v->sequence > all->newest_snapshot && v->type == NAY_SST_PUT);
   assert_int_equal(history_at(all->h, user, N_WRITES), v->sequence);
   assert_int_equal(len, history_value((unsigned)v->sequence, want));
   assert_memory_equal(value, want, len);
   all->offered[user % 3]++;
-  if (user % 3 != 2) return user % 3 == 0 ? NAY_SST_COMPACT_KEEP : NAY_SST_COMPACT_DROP;
+  assert_int_equal(*verdict, NAY_SST_COMPACT_KEEP);
+  if (user % 3 == 1) *verdict = NAY_SST_COMPACT_DROP;
+  if (user % 3 != 2) return NAY_OK;
   *new_len = 200 + user * 5; /* some need a second call */
-  if (*new_len <= room) memset(out, 'x', *new_len);
-  return NAY_SST_COMPACT_CHANGE;
+  if (*new_len > cap) return NAY_EBUFFER;
+  memset(out, 'x', *new_len);
+  *verdict = NAY_SST_COMPACT_CHANGE;
+  return NAY_OK;
 }
 
 static void check_filtered(const history *h, const level *l, uint64_t snapshot) {
@@ -104,15 +109,11 @@ static void a_filter_drops_and_changes(void **state) {
 
 /* Each write of the history is a value "=s", a deletion, or an operand "+s"; a reader sees the
  * value below and all operands above it, oldest first: "=3+7+9". */
-static bool append(void *ctx, const nay_sst_operands *o, void *out, size_t room, size_t *len) {
+static nay_status append(void *ctx, const nay_sst_operands *o, void *out, size_t cap, size_t *len) {
   (*(unsigned *)ctx)++;
   assert_true(o->newer_len > 0 && ((const char *)o->newer)[0] == '+');
   if (!o->base) assert_int_equal(((const char *)o->older)[0], '+');
-  *len = o->older_len + o->newer_len;
-  if (*len > room) return true;
-  if (o->older_len != 0) memcpy(out, o->older, o->older_len);
-  memcpy((char *)out + o->older_len, o->newer, o->newer_len);
-  return true;
+  return append_operator(ctx, o, out, cap, len);
 }
 
 static bool is_operand(unsigned s) { return nay_hash_mix(s) % 3 != 0; }
@@ -126,9 +127,9 @@ static void operands_write(const history *h, unsigned a, unsigned b, const char 
       if (h->user[s] != user) continue;
       nay_sst_entry v = {.size = sizeof v, .key = key, .len = number_key(user, key)};
       v.sequence = s;
-      v.deleted = h->deleted[s];
-      v.merge = !v.deleted && is_operand(s);
-      int len = v.deleted ? 0 : snprintf(value, sizeof value, "%c%u", v.merge ? '+' : '=', s);
+      bool operand = is_operand(s);
+      v.type = h->deleted[s] ? NAY_SST_DELETE : operand ? NAY_SST_MERGE : NAY_SST_PUT;
+      int len = h->deleted[s] ? 0 : snprintf(value, sizeof value, "%c%u", operand ? '+' : '=', s);
       assert_ok(nay_sst_writer_add_entry(w, &v, value, (size_t)len, NULL));
     }
   }
@@ -215,9 +216,10 @@ static void operands_are_combined(void **state) {
 
 /* At the bottom without snapshots every key is one value, which nay_sst_get reads. An operand that
  * was not combined is an error there, not a value. */
-static bool refuse(void *ctx, const nay_sst_operands *o, void *out, size_t room, size_t *len) {
+static nay_status refuse(void *ctx, const nay_sst_operands *o, void *out, size_t room,
+                         size_t *len) {
   (void)ctx, (void)o, (void)out, (void)room, (void)len;
-  return false;
+  return NAY_ECORRUPT;
 }
 
 static void an_operand_is_no_value(void **state) {
@@ -228,11 +230,12 @@ static void an_operand_is_no_value(void **state) {
   unsigned calls = 0;
   nay_diag diag = {.what = NULL};
   assert_ok(nay_sst_writer_new(temp_path(path, "operand.ldb"), &internal_keys, NULL, NULL, &w));
-  nay_sst_entry one = {.size = sizeof one, .key = "k", .len = 1, .sequence = 5, .merge = true};
+  nay_sst_entry one = {
+      .size = sizeof one, .key = "k", .len = 1, .sequence = 5, .type = NAY_SST_MERGE};
   assert_ok(nay_sst_writer_add_entry(w, &one, "+5", 2, NULL));
   one.sequence = 4;
-  one.deleted = true;
-  assert_status(nay_sst_writer_add_entry(w, &one, "", 0, NULL), NAY_EINVAL); /* one of the two */
+  one.type = (nay_sst_entry_type)3;
+  assert_status(nay_sst_writer_add_entry(w, &one, "", 0, NULL), NAY_EINVAL); /* no type */
   assert_ok(nay_sst_writer_finish(w, NULL));
   nay_sst_writer_free(w);
   nay_sst *t = open_table(path, &read_internal);

@@ -8,6 +8,7 @@
  * if each version that stays has the spelling of its write.
  */
 #include "nay_sst_iter.h"
+#include "support/append_operator.h"
 #include "support/fold_order.h"
 #include "support/sst_outputs.h"
 
@@ -52,7 +53,8 @@ static void write_part(const shape *p, const history *h, unsigned a, unsigned b,
       char key[32], value[32];
       if (h->user[s] != user) continue;
       size_t len = spell_write(h, s, key), value_len = value_of(p, h, s, value);
-      nay_sst_entry v = {sizeof v, key, len, s, h->deleted[s], is_operand(p, h, s), 0};
+      nay_sst_entry v = {sizeof v, key, len, .sequence = s};
+      v.type = h->deleted[s] ? NAY_SST_DELETE : is_operand(p, h, s) ? NAY_SST_MERGE : NAY_SST_PUT;
       if (p->internal) {
         assert_ok(nay_sst_writer_add_entry(w, &v, value, value_len, NULL));
       } else {
@@ -99,22 +101,13 @@ static void fold_done(void *ctx, const nay_sst_output *out) {
   memcpy(o->done[at].smallest, out->smallest, out->smallest_len);
 }
 
-static bool append(void *ctx, const nay_sst_operands *o, void *out, size_t room, size_t *len) {
-  (void)ctx;
-  *len = o->older_len + o->newer_len;
-  if (*len > room) return true;
-  if (o->older_len != 0) memcpy(out, o->older, o->older_len);
-  memcpy((char *)out + o->older_len, o->newer, o->newer_len);
-  return true;
-}
-
 /* As one disjoint level: the lookup refuses tables that have versions of the same key. */
 static void fold_open(const shape *p, const outputs *o, level *l) {
   l->n = o->n;
   for (unsigned i = 0; i < o->n; i++) l->at[i] = open_fold(p, &fold, o->done[i].path);
   nay_sst_lookup_level one = {
       .size = sizeof one, .tables = (const nay_sst *const *)l->at, .n = l->n, .disjoint = true};
-  nay_sst_lookup_options how = {sizeof how, .merge = p->operands ? append : NULL};
+  nay_sst_lookup_options how = {sizeof how, .merge = p->operands ? append_operator : NULL};
   assert_ok(nay_sst_lookup_new(&one, 1, &how, NULL, NULL, &l->lookup));
 }
 
@@ -192,7 +185,7 @@ static uint64_t assert_versions(const shape *p, const history *h, const level *l
     char end[32];
     size_t len, end_len = value_of(p, h, (unsigned)v.sequence, end);
     const char *value = nay_sst_scan_value(m, &len);
-    assert_true(v.deleted == h->deleted[v.sequence] && len >= end_len);
+    assert_true((v.type == NAY_SST_DELETE) == h->deleted[v.sequence] && len >= end_len);
     assert_memory_equal(value + len - end_len, end, end_len);
   }
   nay_sst_scan_free(m);
@@ -258,7 +251,7 @@ static void equal_keys_are_one_key(void **state) {
                                    .target_bytes = i / 4 % 2 != 0 ? (p->internal ? 2000 : 500) : 0,
                                    .range_bytes = i / 4 % 2 != 0 ? (p->internal ? 10000 : 3000) : 0,
                                    .threads = i / 8 % 2 != 0 ? 3 : 1,
-                                   .merge = p->operands ? append : NULL};
+                                   .merge = p->operands ? append_operator : NULL};
     check_compaction(p, &h, &in, &how);
   }
   inputs_free(&in);
@@ -274,7 +267,8 @@ static void a_deletion_hides_other_spellings(void **state) {
   const nay_sst *t[2];
   for (unsigned i = 0; i < 2; i++) { /* newest first */
     nay_sst_writer *w;
-    nay_sst_entry v = {sizeof v, i == 0 ? "KEY" : "key", 3, 2 - i, i == 0, false, 0};
+    nay_sst_entry v = {
+        sizeof v, i == 0 ? "KEY" : "key", 3, 2 - i, i == 0 ? NAY_SST_DELETE : NAY_SST_PUT, 0};
     temp_path(paths[i], i == 0 ? "newer.ldb" : "older.ldb");
     assert_ok(nay_sst_writer_new(paths[i], &how, NULL, NULL, &w));
     assert_ok(nay_sst_writer_add_entry(w, &v, "old", i == 0 ? 0 : 3, NULL));

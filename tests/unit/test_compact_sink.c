@@ -317,9 +317,9 @@ static void allocations_fail(void **state) {
 
 #define N_MANY 30000u
 
-static bool cancel_after(void *ctx, const nay_sst_compact_stats *so_far) {
+static nay_status cancel_after(void *ctx, const nay_sst_compact_stats *so_far) {
   (void)so_far;
-  return atomic_fetch_add((atomic_uint *)ctx, 1) < 2;
+  return atomic_fetch_add((atomic_uint *)ctx, 1) < 2 ? NAY_OK : NAY_ECANCELED;
 }
 
 static void progress_cancels(void **state) {

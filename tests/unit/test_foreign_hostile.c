@@ -201,10 +201,10 @@ static void nori_block_lies(void **state) {
 }
 
 /* A codec that states a huge uncompressed size, or fails. */
-static bool huge_size(void *ctx, const void *src, size_t len, size_t *size) {
+static nay_status huge_size(void *ctx, const void *src, size_t len, size_t *size) {
   (void)ctx, (void)src, (void)len;
   *size = (size_t)1 << 40;
-  return true;
+  return NAY_OK;
 }
 
 static void nori_codecs(void **state) {

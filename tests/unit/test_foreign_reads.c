@@ -58,7 +58,7 @@ static void make_table(const char *path, unsigned version, uint64_t first, uint6
   assert_ok(nay_sst_writer_new(path, &o, NULL, NULL, &w));
   for (uint64_t i = 0; i < n; i++) {
     nay_sst_entry v = {sizeof v, .key = key, .len = make_key(first + i * step, key), .sequence = 0,
-                       .deleted = false};
+                       .type = NAY_SST_PUT};
     v.term = 1;
     assert_ok(nay_sst_writer_add_entry(w, &v, "a value of some bytes", 21, NULL));
   }

@@ -55,8 +55,8 @@ static void add_entry(const foreign_table *t, const nay_sst_iter *it, text *list
   (void)key, (void)len;
   assert_ok(nay_sst_iter_entry(it, &v));
   for (size_t i = 0; i < v.len; i++) text_add(list, "%02x", ((const uint8_t *)v.key)[i]);
-  text_add(list, "\t%llu\t%c\t%zu\t", (unsigned long long)index_of(t, &v), v.deleted ? 'T' : 'P',
-           value_len);
+  text_add(list, "\t%llu\t%c\t%zu\t", (unsigned long long)index_of(t, &v),
+           v.type == NAY_SST_DELETE ? 'T' : 'P', value_len);
   if (t->nori) {
     text_add(list, "%016llx\t%llu\t%llu\n", (unsigned long long)XXH64(value, value_len, 0),
              (unsigned long long)v.term, (unsigned long long)v.sequence);

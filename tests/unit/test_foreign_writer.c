@@ -175,44 +175,35 @@ typedef struct refused {
 static void entries_that_do_not_fit(void **state) {
   (void)state;
 #define V sizeof(nay_sst_entry)
+#define PUT NAY_SST_PUT
+#define DELETE NAY_SST_DELETE
+#define MERGE NAY_SST_MERGE
   static const refused cases[] = {
-      {"nori-sst", {V, "b", 1, 0, 0, 0, 0}, {V, "a", 1, 0, 0, 0, 0}, "1", "2", "not above"},
-      {"nori-sst", {V, "b", 1, 5, 0, 0, 0}, {V, "b", 1, 4, 0, 0, 0}, "1", "2", "not above"},
+      {"nori-sst", {V, "b", 1, 0, PUT, 0}, {V, "a", 1, 0, PUT, 0}, "1", "2", "not above"},
+      {"nori-sst", {V, "b", 1, 5, PUT, 0}, {V, "b", 1, 4, PUT, 0}, "1", "2", "not above"},
       {"nori-sst",
-       {V, "b", 1, 0, 0, 0, 0},
-       {V, "c", 1, 0, 1, 0, 0},
+       {V, "b", 1, 0, PUT, 0},
+       {V, "c", 1, 0, DELETE, 0},
        "1",
        "2",
        "deletion with a value"},
       {"nori-sst",
-       {V, "b", 1, 0, 0, 0, 0},
-       {V, "c", 1, UINT64_C(1) << 56, 0, 0, 0},
+       {V, "b", 1, 0, PUT, 0},
+       {V, "c", 1, UINT64_C(1) << 56, PUT, 0},
        "1",
        "2",
        "2^56"},
-      {"nori-sst", {V, "b", 1, 0, 0, 0, 0}, {V, "c", 1, 0, 0, 1, 0}, "1", "2", "merge operand"},
-      {"mini-lsm-sst", {V, "b", 1, 0, 0, 0, 0}, {V, "b", 1, 0, 0, 0, 0}, "1", "2", "not above"},
-      {"mini-lsm-sst", {V, "b", 1, 0, 0, 0, 0}, {V, "c", 1, 7, 0, 0, 0}, "1", "2", "no versions"},
-      {"mini-lsm-sst", {V, "b", 1, 0, 0, 0, 0}, {V, "c", 1, 0, 0, 0, 0}, "1", "", "empty value"},
-      {"mini-lsm-sst-week1",
-       {V, "b", 1, 0, 0, 0, 0},
-       {V, "", 0, 0, 0, 0, 0},
-       "1",
-       "2",
-       "not above"},
-      {"mini-lsm-sst-week3",
-       {V, "b", 1, 5, 0, 0, 0},
-       {V, "b", 1, 5, 0, 0, 0},
-       "1",
-       "2",
-       "not above"},
-      {"mini-lsm-sst-week3",
-       {V, "b", 1, 5, 0, 0, 0},
-       {V, "b", 1, 6, 0, 0, 0},
-       "1",
-       "2",
-       "not above"},
+      {"nori-sst", {V, "b", 1, 0, PUT, 0}, {V, "c", 1, 0, MERGE, 0}, "1", "2", "merge operand"},
+      {"mini-lsm-sst", {V, "b", 1, 0, PUT, 0}, {V, "b", 1, 0, PUT, 0}, "1", "2", "not above"},
+      {"mini-lsm-sst", {V, "b", 1, 0, PUT, 0}, {V, "c", 1, 7, PUT, 0}, "1", "2", "no versions"},
+      {"mini-lsm-sst", {V, "b", 1, 0, PUT, 0}, {V, "c", 1, 0, PUT, 0}, "1", "", "empty value"},
+      {"mini-lsm-sst-week1", {V, "b", 1, 0, PUT, 0}, {V, "", 0, 0, PUT, 0}, "1", "2", "not above"},
+      {"mini-lsm-sst-week3", {V, "b", 1, 5, PUT, 0}, {V, "b", 1, 5, PUT, 0}, "1", "2", "not above"},
+      {"mini-lsm-sst-week3", {V, "b", 1, 5, PUT, 0}, {V, "b", 1, 6, PUT, 0}, "1", "2", "not above"},
   };
+#undef PUT
+#undef DELETE
+#undef MERGE
 #undef V
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     const refused *c = &cases[i];
@@ -245,14 +236,14 @@ static void mini_lsm_limits(void **state) {
   nay_diag diag = {.what = NULL};
   memset(big, 'x', sizeof big);
   assert_ok(nay_sst_writer_new(out, &o, NULL, &diag, &w));
-  nay_sst_entry v = {sizeof v, .key = big, .len = 65536, .sequence = 0, .deleted = false};
+  nay_sst_entry v = {sizeof v, .key = big, .len = 65536, .sequence = 0, .type = NAY_SST_PUT};
   assert_status(nay_sst_writer_add_entry(w, &v, "1", 1, &diag), NAY_EINVAL);
   v.len = 1;
   assert_status(nay_sst_writer_add_entry(w, &v, big, 65536, &diag), NAY_EINVAL);
   assert_status(
       nay_sst_writer_add_entry(w,
                                &(nay_sst_entry){sizeof(nay_sst_entry), .key = "", .len = 0,
-                                                .sequence = 0, .deleted = false},
+                                                .sequence = 0, .type = NAY_SST_PUT},
                                "1", 1, &diag),
       NAY_EINVAL);
   assert_status(nay_sst_writer_finish(w, &diag), NAY_EINVAL); /* the table has no entry */
@@ -264,7 +255,7 @@ static void mini_lsm_limits(void **state) {
     char key[16];
     v = (nay_sst_entry){sizeof(nay_sst_entry), .key = key,
                         .len = (size_t)snprintf(key, sizeof key, "k%03u", i), .sequence = 0,
-                        .deleted = false};
+                        .type = NAY_SST_PUT};
     assert_ok(nay_sst_writer_add_entry(w, &v, big, 20000, &diag));
   }
   assert_ok(nay_sst_writer_finish(w, &diag));
@@ -307,7 +298,7 @@ static void an_abandoned_table_leaves_the_old_one(void **state) {
   (void)state;
   nay_sst_write_options o = {.size = sizeof o, .layout = "nori-sst"};
   nay_sst_writer *w;
-  nay_sst_entry v = {sizeof v, .key = "k", .len = 1, .sequence = 0, .deleted = false};
+  nay_sst_entry v = {sizeof v, .key = "k", .len = 1, .sequence = 0, .type = NAY_SST_PUT};
   assert_ok(nay_sst_writer_new(out, &o, NULL, NULL, &w));
   v.term = 3;
   assert_ok(nay_sst_writer_add_entry(w, &v, "one", 3, NULL));

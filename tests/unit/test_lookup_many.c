@@ -330,7 +330,7 @@ static void operands_are_refused(void **state) {
     t = (tree){.ntables = 1};
     assert_ok(nay_sst_writer_new(temp_path(t.paths[0], "op.ldb"), &how, NULL, NULL, &w));
     nay_sst_entry v = {.size = sizeof v, .key = "key", .len = 3, .sequence = sequences[i]};
-    v.merge = true;
+    v.type = NAY_SST_MERGE;
     assert_ok(nay_sst_writer_add_entry(w, &v, "+1", 2, NULL));
     assert_ok(nay_sst_writer_finish(w, NULL));
     nay_sst_writer_free(w);
@@ -425,7 +425,7 @@ static void bad_arguments(void **state) {
 
 int main(void) {
   assert_ok(nay_policy_leveldb(10, &leveldb_policy));
-  assert_ok(nay_sst_prefix_fixed(9, &prefix));
+  assert_ok(nay_sst_prefix_find("nay.fixed.9", &prefix));
   const test_case tests[] = {
       TEST(a_batch_is_its_gets),          TEST(large_batches_share_blocks),
       TEST(errors_are_those_of_the_gets), TEST(memory_may_run_out),

@@ -50,7 +50,7 @@ static entry entry_of(uint64_t sequence) {
 
 static nay_sst_entry version_of(const entry *e) {
   return (nay_sst_entry){sizeof(nay_sst_entry), e->user, e->len, e->sequence,
-                         .deleted = e->deleted};
+                         .type = e->deleted ? NAY_SST_DELETE : NAY_SST_PUT};
 }
 
 static size_t value_of(const entry *e, char value[24]) {
@@ -83,7 +83,7 @@ static void check_at(const nay_sst_source *s, nay_status status, const entry *e)
   assert_int_equal(v.len, e->len);
   assert_memory_equal(v.key, e->user, e->len);
   assert_int_equal(v.sequence, e->sequence);
-  assert_int_equal(v.deleted, e->deleted);
+  assert_int_equal(v.type == NAY_SST_DELETE, e->deleted);
   assert_int_equal(value_len, value_of(e, value));
   assert_memory_equal(bytes, value, value_len);
 }
@@ -196,7 +196,7 @@ static void entries_of_any_size(void **state) {
   nay_sst_value value = {.size = sizeof value};
   assert_ok(nay_sst_memtable_new(NULL, NULL, NULL, &m));
   for (uint64_t i = 0; i < 40; i++) {
-    nay_sst_entry v = {sizeof v, large, i % 3 == 0 ? 0 : i * 5000, i, .merge = false};
+    nay_sst_entry v = {sizeof v, large, i % 3 == 0 ? 0 : i * 5000, i, .type = NAY_SST_PUT};
     memset(large, (int)i, sizeof large);
     assert_ok(nay_sst_memtable_add(m, &v, large, i % 2 == 0 ? 0 : i * 7000, NULL));
     assert_ok(nay_sst_memtable_get(m, v.key, v.len, i, NULL, &value));
@@ -274,7 +274,7 @@ static void memory_runs_out(void **state) {
     if (made != NAY_OK) continue;
     uint64_t added = 0;
     for (uint64_t i = 0; i < 20; i++) {
-      nay_sst_entry v = {sizeof v, "k", 1, i, .merge = false};
+      nay_sst_entry v = {sizeof v, "k", 1, i, .type = NAY_SST_PUT};
       nay_status status = nay_sst_memtable_add(m, &v, value, sizeof value, NULL);
       if (status != NAY_OK) assert_status(status, NAY_ENOMEM);
       added += status == NAY_OK;
@@ -293,17 +293,17 @@ static void what_it_refuses(void **state) {
   nay_sst_value value = {.size = sizeof value};
   nay_sst_source none = {.size = 3};
   nay_sst_comparator unnamed = {.size = sizeof unnamed};
-  nay_sst_entry bad[] = {{sizeof bad[0], NULL, 3, 1, .merge = false},
-                         {sizeof bad[0], "k", 1, NAY_SST_MAX_SEQUENCE + 1, .merge = false},
-                         {sizeof bad[0], "k", 1, 1, .deleted = true, .merge = true},
-                         {3, "k", 1, 1, .merge = false},
-                         {sizeof bad[0], "not read", (1u << 30) - 8, 1, .merge = false}};
+  nay_sst_entry bad[] = {{sizeof bad[0], NULL, 3, 1, .type = NAY_SST_PUT},
+                         {sizeof bad[0], "k", 1, NAY_SST_MAX_SEQUENCE + 1, .type = NAY_SST_PUT},
+                         {sizeof bad[0], "k", 1, 1, .type = (nay_sst_entry_type)3},
+                         {3, "k", 1, 1, .type = NAY_SST_PUT},
+                         {sizeof bad[0], "not read", (1u << 30) - 8, 1, .type = NAY_SST_PUT}};
   assert_status(nay_sst_memtable_new(NULL, NULL, NULL, NULL), NAY_EINVAL);
   assert_status(nay_sst_memtable_new(&unnamed, NULL, NULL, &m), NAY_EINVAL);
   assert_ok(nay_sst_memtable_new(NULL, NULL, NULL, &m));
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
     assert_status(nay_sst_memtable_add(m, &bad[i], "", 0, NULL), NAY_EINVAL);
-  nay_sst_entry operand = {sizeof operand, "k", 1, 5, .merge = true};
+  nay_sst_entry operand = {sizeof operand, "k", 1, 5, .type = NAY_SST_MERGE};
   assert_status(nay_sst_memtable_add(m, &operand, NULL, 1, NULL), NAY_EINVAL);
   assert_ok(nay_sst_memtable_add(m, &operand, "x", 1, NULL));
   assert_status(nay_sst_memtable_get(m, "k", 1, 9, NULL, &value), NAY_ENOTSUP);

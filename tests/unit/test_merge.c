@@ -92,7 +92,8 @@ static nay_status memtable_at(memtable *m, size_t i, bool there) {
   memset(m->value, 0xee, sizeof m->value);
   if (!there) return NAY_EEND;
   const entry *e = &m->at[i];
-  nay_sst_entry v = {sizeof v, e->user, e->user_len, e->sequence, e->deleted, false, 0};
+  nay_sst_entry v = {
+      sizeof v, e->user, e->user_len, e->sequence, e->deleted ? NAY_SST_DELETE : NAY_SST_PUT, 0};
   if (m->internal) {
     assert_ok(nay_sst_key_join(&v, m->key, sizeof m->key, NULL));
   } else {
@@ -186,8 +187,12 @@ static nay_sst *write_table(tree *t, const entry *at, size_t n, const nay_sst_pr
                                .comparator = the_order};
   assert_ok(nay_sst_writer_new(temp_path(path, "merge.ldb"), &how, NULL, NULL, &w));
   for (size_t i = 0; i < n; i++) {
-    nay_sst_entry v = {sizeof v, at[i].user, at[i].user_len, at[i].sequence, at[i].deleted,
-                       false,    0};
+    nay_sst_entry v = {sizeof v,
+                       at[i].user,
+                       at[i].user_len,
+                       at[i].sequence,
+                       at[i].deleted ? NAY_SST_DELETE : NAY_SST_PUT,
+                       0};
     if (t->internal) {
       assert_ok(nay_sst_writer_add_entry(w, &v, at[i].value, at[i].value_len, NULL));
     } else {
@@ -355,7 +360,7 @@ static void assert_at(nay_sst_scan *m, const entry *e) {
   assert_memory_equal(value, e->value, value_len);
   assert_ok(nay_sst_scan_entry(m, &version));
   assert_int_equal(version.sequence, e->sequence);
-  assert_int_equal(version.deleted, e->deleted);
+  assert_int_equal(version.type == NAY_SST_DELETE, e->deleted);
   assert_int_equal(version.len, e->user_len);
   assert_int_equal(nay_sst_scan_table(m) == NULL, e->age < the_nsources);
 }
@@ -476,7 +481,7 @@ static void as_the_model(void **shape_of) {
   const shape *s = *shape_of;
   nay_sst_comparator order = {.size = sizeof order};
   nay_sst_prefix prefix = {.size = sizeof prefix};
-  assert_ok(nay_sst_prefix_fixed(3, &prefix));
+  assert_ok(nay_sst_prefix_find("nay.fixed.3", &prefix));
   if (s->order == 1)
     assert_ok(nay_sst_comparator_find("rocksdb.ReverseBytewiseComparator", &order));
   if (s->order == 2) assert_ok(nay_sst_comparator_find("nay.decimal", &order));

@@ -175,7 +175,7 @@ static void only_what_is_needed_is_read(void **unused) {
 static void prefix_filters_leave_tables_out(void **unused) {
   (void)unused;
   nay_sst_prefix prefix = {.size = sizeof prefix};
-  assert_ok(nay_sst_prefix_fixed(2, &prefix));
+  assert_ok(nay_sst_prefix_find("nay.fixed.2", &prefix));
   nay_sst_write_options how = {sizeof how, .prefix = &prefix};
   nay_sst_read_options read = {sizeof read, .keys = NAY_SST_KEYS_PLAIN, .prefix = &prefix};
   nay_sst *t[2];
@@ -381,7 +381,7 @@ static void kinds_of_keys_do_not_mix(void **unused) {
   nay_sst *internal;
   nay_sst_lookup *mixed;
   nay_sst_write_options how = {sizeof how, .keys = NAY_SST_KEYS_INTERNAL};
-  nay_sst_entry v = {sizeof v, "a", 1, 7, false, false, 0};
+  nay_sst_entry v = {sizeof v, "a", 1, 7, NAY_SST_PUT, 0};
   level_make(&l);
   assert_ok(nay_sst_writer_new(temp_path(path, "mixed.ldb"), &how, NULL, NULL, &w));
   assert_ok(nay_sst_writer_add_entry(w, &v, "", 0, NULL));
@@ -457,11 +457,11 @@ static void operands_are_not_passed_over(void **unused) {
   nay_sst_scan *m;
   nay_sst_value value = {.size = sizeof value};
   nay_sst_write_options how = {sizeof how, .keys = NAY_SST_KEYS_INTERNAL};
-  nay_sst_entry v = {sizeof v, "a", 1, 7, false, true, 0}, got = {.size = sizeof got};
+  nay_sst_entry v = {sizeof v, "a", 1, 7, NAY_SST_MERGE, 0}, got = {.size = sizeof got};
   assert_ok(nay_sst_writer_new(temp_path(path, "operand.ldb"), &how, NULL, NULL, &w));
   assert_ok(nay_sst_writer_add_entry(w, &v, "+1", 2, NULL));
   v.sequence = 5;
-  v.merge = false;
+  v.type = NAY_SST_PUT;
   assert_ok(nay_sst_writer_add_entry(w, &v, "1", 1, NULL));
   assert_ok(nay_sst_writer_finish(w, NULL));
   nay_sst_writer_free(w);
@@ -482,7 +482,7 @@ static void operands_are_not_passed_over(void **unused) {
   assert_ok(nay_sst_scan_new(l, HOW(.all_versions = true), NULL, NULL, &m));
   assert_ok(nay_sst_scan_first(m));
   assert_ok(nay_sst_scan_entry(m, &got));
-  assert_true(got.merge && !got.deleted && got.sequence == 7);
+  assert_true(got.type == NAY_SST_MERGE && got.sequence == 7);
   nay_sst_scan_free(m);
   nay_sst_value_free(&value);
   nay_sst_lookup_free(l);
@@ -493,24 +493,23 @@ static void operands_are_not_passed_over(void **unused) {
 static void keys_are_joined(void **unused) {
   (void)unused;
   uint8_t key[16];
-  nay_sst_entry v = {sizeof v, "abc", 3, 0x123456789abcdeu, false, false, 0},
+  nay_sst_entry v = {sizeof v, "abc", 3, 0x123456789abcdeu, NAY_SST_PUT, 0},
                 back = {.size = sizeof back};
   assert_ok(nay_sst_key_join(&v, key, sizeof key, NULL));
   assert_ok(nay_sst_key_split(key, 11, &back));
   assert_int_equal(back.len, 3);
   assert_int_equal(back.sequence, v.sequence);
-  assert_false(back.deleted);
-  v.deleted = true;
+  assert_int_equal(back.type, NAY_SST_PUT);
+  v.type = NAY_SST_DELETE;
   assert_ok(nay_sst_key_join(&v, key, sizeof key, NULL));
   assert_int_equal(key[3], 0);
-  v.deleted = false;
-  v.merge = true;
+  v.type = NAY_SST_MERGE;
   assert_ok(nay_sst_key_join(&v, key, sizeof key, NULL));
   assert_ok(nay_sst_key_split(key, 11, &back));
-  assert_true(back.merge);
-  v.deleted = true;
+  assert_int_equal(back.type, NAY_SST_MERGE);
+  v.type = (nay_sst_entry_type)3;
   assert_status(nay_sst_key_join(&v, key, sizeof key, NULL), NAY_EINVAL);
-  v.deleted = false;
+  v.type = NAY_SST_PUT;
   v.sequence = 1ull << 56;
   assert_status(nay_sst_key_join(&v, key, sizeof key, NULL), NAY_EINVAL);
   assert_status(nay_sst_key_join(NULL, key, sizeof key, NULL), NAY_EINVAL);

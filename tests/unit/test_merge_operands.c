@@ -79,7 +79,7 @@ static void memtable_make(memtable *m, const entry *all, unsigned child, bool st
   *m = (memtable){.stable = stable};
   for (unsigned i = 0; i < N_ENTRIES; i++) {
     if (all[i].child != child) continue;
-    nay_sst_entry v = {sizeof v, all[i].user, 1, all[i].sequence, false, false, 0};
+    nay_sst_entry v = {sizeof v, all[i].user, 1, all[i].sequence, NAY_SST_PUT, 0};
     m->at[m->n] = all[i];
     assert_ok(nay_sst_key_join(&v, m->keys[m->n], sizeof m->keys[m->n], NULL));
     m->keys[m->n++][1] = (uint8_t)all[i].type;
@@ -128,7 +128,10 @@ static nay_sst *write_table(const entry *all, unsigned child) {
   for (unsigned i = 0; i < N_ENTRIES; i++) {
     const entry *e = &all[i];
     if (e->child != child) continue;
-    nay_sst_entry v = {sizeof v, e->user, 1, e->sequence, e->type == 0, e->type == 2, 0};
+    nay_sst_entry v = {sizeof v, e->user, 1, e->sequence,
+                       .type = e->type == 0   ? NAY_SST_DELETE
+                               : e->type == 2 ? NAY_SST_MERGE
+                                              : NAY_SST_PUT};
     assert_ok(nay_sst_writer_add_entry(w, &v, e->user, 1, NULL));
   }
   assert_ok(nay_sst_writer_finish(w, NULL));
@@ -139,12 +142,14 @@ static nay_sst *write_table(const entry *all, unsigned child) {
 }
 
 /* One b for each version that counts. */
-static bool append(void *ctx, const nay_sst_operands *o, void *out, size_t room, size_t *len) {
+static nay_status append(void *ctx, const nay_sst_operands *o, void *out, size_t room,
+                         size_t *len) {
   (void)ctx;
   assert_true(o->key_len == 1 && *(const char *)o->key == 'b' && (o->base || o->older != NULL));
   *len = o->older_len + o->newer_len;
-  if (*len <= room) memset(out, 'b', *len);
-  return true;
+  if (*len > room) return NAY_EBUFFER;
+  memset(out, 'b', *len);
+  return NAY_OK;
 }
 
 /* false: a table would have a type that the writer refuses. */
@@ -239,7 +244,8 @@ static void assert_b(const tree *t, nay_sst_scan *m, nay_status status, const en
     assert_ok(status);
     assert_value(m, 'b', len);
     assert_ok(nay_sst_scan_entry(m, &v));
-    assert_true(v.sequence == b->sequence && v.deleted == (b->type == 0) && !v.merge);
+    assert_true(v.sequence == b->sequence &&
+                v.type == (b->type == 0 ? NAY_SST_DELETE : NAY_SST_PUT));
     assert_ptr_equal(nay_sst_scan_table(m), table_of(t, b));
   }
 }

@@ -143,7 +143,7 @@ static void assert_entry(const store *st, nay_sst_scan *m, nay_status status, in
   value_at(st, (unsigned)user, moment, want, &newest);
   nay_sst_entry written = version_of(st, newest, key);
   assert_ok(nay_sst_scan_entry(m, &v));
-  assert_true(v.sequence == newest && !v.deleted && !v.merge && v.len == written.len);
+  assert_true(v.sequence == newest && v.type == NAY_SST_PUT && v.len == written.len);
   assert_memory_equal(v.key, key, v.len);
   nay_sst_value shows = {.bytes = nay_sst_scan_value(m, &len), .len = len};
   assert_text(&shows, want);
@@ -210,9 +210,9 @@ static void check_versions(store *st) {
     size_t len;
     assert_ok(nay_sst_scan_entry(m, &v));
     const char *value = nay_sst_scan_value(m, &len);
-    assert_true(v.deleted == (st->writes[v.sequence].type == DELETION));
-    if (v.merge) assert_true(len > 1 && value[0] == '+');
-    if (v.sequence > st->flushed) assert_true(v.merge == (value[0] == '+'));
+    assert_true((v.type == NAY_SST_DELETE) == (st->writes[v.sequence].type == DELETION));
+    if (v.type == NAY_SST_MERGE) assert_true(len > 1 && value[0] == '+');
+    if (v.sequence > st->flushed) assert_true((v.type == NAY_SST_MERGE) == (value[0] == '+'));
   }
   nay_sst_scan_free(m);
 }
@@ -285,8 +285,8 @@ static void equal_keys_that_may_not_differ(void **state) {
   nay_sst_lookup *l;
   nay_diag diag = {.what = NULL};
   nay_sst_value v = {.size = sizeof v};
-  nay_sst_entry newer = {sizeof newer, "KEY", 3, 9, false, true, 0},
-                older = {sizeof older, "key", 3, 7, false, false, 0};
+  nay_sst_entry newer = {sizeof newer, "KEY", 3, 9, NAY_SST_MERGE, 0},
+                older = {sizeof older, "key", 3, 7, NAY_SST_PUT, 0};
   (void)state;
   silent.equal_may_differ = false;
   assert_ok(nay_sst_writer_new(temp_path(path, "silent.ldb"), &write, NULL, NULL, &w));

@@ -6,6 +6,7 @@
 #include "nay_sst_cache.h"
 #include "nay_sst_compact.h"
 #include "nay_sst_iter.h"
+#include "support/append_operator.h"
 #include "support/flaky.h"
 #include "support/sst_numbers.h"
 
@@ -28,26 +29,19 @@ typedef struct tree {
 
 /* ---- trees ---- */
 
-static bool append(void *ctx, const nay_sst_operands *o, void *out, size_t room, size_t *len) {
-  (void)ctx;
-  *len = o->older_len + o->newer_len;
-  if (*len > room) return true;
-  if (o->older_len != 0) memcpy(out, o->older, o->older_len);
-  memcpy((char *)out + o->older_len, o->newer, o->newer_len);
-  return true;
-}
-
 /* Refuses to combine anything with "!". */
-static bool choosy(void *ctx, const nay_sst_operands *o, void *out, size_t room, size_t *len) {
-  if (memchr(o->newer, '!', o->newer_len) != NULL) return false;
-  if (o->older != NULL && memchr(o->older, '!', o->older_len) != NULL) return false;
-  return append(ctx, o, out, room, len);
+static nay_status choosy(void *ctx, const nay_sst_operands *o, void *out, size_t room,
+                         size_t *len) {
+  if (memchr(o->newer, '!', o->newer_len) != NULL) return NAY_ECORRUPT;
+  if (o->older != NULL && memchr(o->older, '!', o->older_len) != NULL) return NAY_ECORRUPT;
+  return append_operator(ctx, o, out, room, len);
 }
 
 static nay_sst_entry version_of(const version *v) {
-  return (nay_sst_entry){
-      sizeof(nay_sst_entry), v->key, strlen(v->key), v->sequence, v->text[0] == '-',
-      v->text[0] == '+',     0};
+  return (nay_sst_entry){sizeof(nay_sst_entry), v->key, strlen(v->key), v->sequence,
+                         .type = v->text[0] == '-'   ? NAY_SST_DELETE
+                                 : v->text[0] == '+' ? NAY_SST_MERGE
+                                                     : NAY_SST_PUT};
 }
 
 static nay_sst *table_of(const version *v, size_t n, const nay_sst_write_options *write,
@@ -169,7 +163,7 @@ static void versions_must_be_older(void **state) {
   tree t = {.n = 2};
   t.at[0] = table_of(newer, 7, &write_internal, &read_internal, NULL);
   t.at[1] = table_of(older, 5, &write_internal, &read_internal, NULL);
-  tree_look(&t, append, NULL);
+  tree_look(&t, append_operator, NULL);
   assert_fails(&t, "a", "z", NAY_ECORRUPT, why);
   assert_fails(&t, "c", "z", NAY_ECORRUPT, why);
   assert_fails(&t, "d", "z", NAY_ECORRUPT, why);
@@ -177,7 +171,7 @@ static void versions_must_be_older(void **state) {
   nay_diag diag = {.what = NULL};
   assert_status(get(&t, "b", &diag, &v, NULL), NAY_ECORRUPT);
   assert_get(&t, "z", "=1"); /* a value is the same however often it is there */
-  nay_sst_compact_options how = {sizeof how, .merge = append};
+  nay_sst_compact_options how = {sizeof how, .merge = append_operator};
   temp_path(path, "twice.ldb");
   assert_status(nay_sst_compact((const nay_sst *const *)t.at, 2, path, &how, NULL, &diag, NULL),
                 NAY_ECORRUPT);
@@ -186,7 +180,7 @@ static void versions_must_be_older(void **state) {
   tree_free(&t);
   t = (tree){.n = 1};
   t.at[0] = table_of(typed, 3, &write_internal, &read_internal, NULL);
-  tree_look(&t, append, NULL);
+  tree_look(&t, append_operator, NULL);
   assert_fails(&t, "a", "z", NAY_ECORRUPT, why);
   tree_free(&t);
   nay_sst_value_free(&v);
@@ -230,7 +224,7 @@ static void damage_below_an_operand(void **state) {
     tree t = {.n = 2};
     t.at[0] = table_of(newer, 2, &write_internal, &read_internal, NULL);
     t.at[1] = damaged_of(older, 2, older[i].text, bytes);
-    tree_look(&t, append, NULL);
+    tree_look(&t, append_operator, NULL);
     assert_status(get(&t, "k", &diag, &v, &table), NAY_ECORRUPT);
     assert_true(table == 1 && strstr(diag.what, "checksum") != NULL);
     assert_ok(nay_sst_scan_new(t.lookup, NULL, NULL, NULL, &m));
@@ -298,7 +292,7 @@ static void a_nay_skips_one_table(void **state) {
   t.at[1] = table_of(at1, 2, &write, &read, NULL);
   t.at[2] = table_of(at2, 3, &write, &read, NULL);
   t.at[3] = table_of(at3, 1, &write, &read, NULL);
-  tree_look(&t, append, NULL);
+  tree_look(&t, append_operator, NULL);
   told seen = {.n = 0};
   nay_sst_value v = {.size = sizeof v};
   size_t table = 9;
@@ -370,7 +364,7 @@ static void every_allocation_may_fail(void **state) {
     t.at[0] = table_of(at0, 2, &write_internal, &read, &a);
     t.at[1] = table_of(at1, 1, &write_internal, &read, &a);
     t.at[2] = table_of(at2, 2, &write_internal, &read, &a);
-    tree_look(&t, append, &a);
+    tree_look(&t, append_operator, &a);
     nay_status status = NAY_ENOMEM;
     for (long at = 0; status != NAY_OK; at++) {
       nay_sst_value v = {.size = sizeof v};
@@ -389,17 +383,18 @@ static void every_allocation_may_fail(void **state) {
 }
 
 /* Numbers that are added: the value stays as short as it is. */
-static bool add(void *ctx, const nay_sst_operands *o, void *out, size_t room, size_t *len) {
+static nay_status add(void *ctx, const nay_sst_operands *o, void *out, size_t room, size_t *len) {
   uint64_t a = 0, b = 0;
   (void)ctx;
   *len = sizeof a;
-  if (o->newer_len != sizeof a || (o->older != NULL && o->older_len != sizeof b)) return false;
-  if (room < sizeof a) return true;
+  if (o->newer_len != sizeof a || (o->older != NULL && o->older_len != sizeof b))
+    return NAY_ECORRUPT;
+  if (room < sizeof a) return NAY_EBUFFER;
   memcpy(&a, o->newer, sizeof a);
   if (o->older != NULL) memcpy(&b, o->older, sizeof b);
   a += b;
   memcpy(out, &a, sizeof a);
-  return true;
+  return NAY_OK;
 }
 
 /* However many operands there are, a get and an iterator need memory for two. */
@@ -412,7 +407,7 @@ static void memory_is_bounded(void **state) {
   nay_sst_write_options how = {sizeof how, .keys = NAY_SST_KEYS_INTERNAL};
   assert_ok(nay_sst_writer_new(temp_path(path, "many.ldb"), &how, NULL, NULL, &w));
   for (uint64_t s = N; s > 0; s--) {
-    nay_sst_entry v = {sizeof v, "counter", 7, s, false, true, 0};
+    nay_sst_entry v = {sizeof v, "counter", 7, s, NAY_SST_MERGE, 0};
     assert_ok(nay_sst_writer_add_entry(w, &v, (const char *)&s, sizeof s, NULL));
   }
   assert_ok(nay_sst_writer_finish(w, NULL));

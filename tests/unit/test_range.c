@@ -77,7 +77,7 @@ static nay_filter *build_with(uint64_t r, uint64_t seed, const uint64_t *keys, s
   for (size_t i = 0; i < n; i++) at[i] = nay__range_place(&map, false, 0, keys[i]);
   size_t m = sort_unique(at, n);
   nay_range_head head = {.nvalues = m, .last = r - 1, .forms = NAY_RANGE_NO_FORMS};
-  if (n != 0) head.forms = (nay_range_forms){0, 0, 0, 0};
+  if (n != 0) head.forms = (nay_range_forms){.prefix_max = 0};
   head.low_bits = nay__range_low_bits(m, r - 1);
   nay_range_parts parts;
   assert_true(nay__range_parts(&head, &parts));
@@ -91,6 +91,7 @@ static nay_filter *build_with(uint64_t r, uint64_t seed, const uint64_t *keys, s
   nay__range_writer_start(&w, f->bits.bytes);
   for (size_t i = 0; i < m; i++) nay__range_writer_put(&w, at[i]);
   nay__range_writer_end(&w);
+  nay__range_bind(f);
   nay_diag diag = {.what = NULL};
   assert_int_equal(f->family->check(&shape, f->bits.bytes, f->nbytes, &diag), NAY_OK);
   return f;
@@ -239,11 +240,12 @@ static void decimal_keys(void **state) {
 /* Bytes in their order, keys of several lengths: the model compares bytes. */
 static void bytes_in_order(void **state) {
   (void)state;
-  uint64_t rng = 5, nays = 0;
-  for (unsigned round = 0; round < 3000; round++) {
+  uint64_t rng = 5, nays = 0, scans = 0;
+  for (unsigned round = 0; round < 4500; round++) {
     uint8_t keys[12][24], q[2][24];
     size_t lens[12], ql[2];
-    unsigned delimiter = round % 3 == 0 ? ':' : 0, form = round % 2;
+    unsigned delimiter = round % 3 == 0 ? ':' : 0, form = round / 3 % 3;
+    const char *alphabet = form == NAY_RANGE_DECIMAL ? "0:19" : "\0:ab";
     nay_params p = {sizeof p,          .kind = NAY_RANGE,  .fpr = 0.001,
                     .range_length = 4, .range_keys = form, .range_delimiter = delimiter,
                     .seed = round};
@@ -255,7 +257,7 @@ static void bytes_in_order(void **state) {
     for (unsigned i = 0; i < n + 2; i++) {
       uint8_t *key = i < n ? keys[i] : q[i - n];
       size_t len = least + (size_t)(test_random(&rng) % span);
-      for (size_t j = 0; j < len; j++) key[j] = (uint8_t)("\0:ab"[test_random(&rng) % 4]);
+      for (size_t j = 0; j < len; j++) key[j] = (uint8_t)alphabet[test_random(&rng) % 4];
       if (i < n)
         lens[i] = len;
       else
@@ -276,11 +278,16 @@ static void bytes_in_order(void **state) {
       int c = test_compare(q[0], ql[0], q[1], ql[1]);
       const uint8_t *lo = q[c > 0], *hi = q[c <= 0];
       size_t lo_len = ql[c > 0], hi_len = ql[c <= 0];
-      bool maybe = true, there = false;
+      bool maybe = true, below = true, there = false, scanned = false;
       for (unsigned k = 0; k < n; k++) {
-        there |= test_compare(keys[k], lens[k], lo, lo_len) >= 0 &&
-                 test_compare(keys[k], lens[k], hi, hi_len) <= 0;
+        if (test_compare(keys[k], lens[k], lo, lo_len) < 0) continue;
+        there |= test_compare(keys[k], lens[k], hi, hi_len) <= 0;
+        scanned |= test_compare(keys[k], lens[k], hi, hi_len) < 0;
       }
+      assert_int_equal(nay_filter_may_contain_scan(f, lo, lo_len, hi, hi_len, &below), NAY_OK);
+      if (scanned) assert_true(below);
+      scans += !below;
+      if (form == NAY_RANGE_DECIMAL) continue; /* not in the order of bytes */
       assert_int_equal(nay_filter_may_contain_range(f, lo, lo_len, hi, hi_len, &maybe), NAY_OK);
       if (there) assert_true(maybe);
       nays += !maybe;
@@ -290,6 +297,52 @@ static void bytes_in_order(void **state) {
     nay_builder_free(b);
   }
   assert_true(nays > 10000);
+  assert_true(scans > 20000);
+}
+
+/* Digits of one width: scans behind every prefix are asked; of two widths, or with a key that does
+ * not belong there, none. */
+static void scans_of_digits(void **state) {
+  (void)state;
+  nay_params p = {sizeof p,           .kind = NAY_RANGE, .fpr = 0.01,
+                  .range_length = 10, .range_keys = 2,   .range_delimiter = ':'};
+  for (unsigned odd = 0; odd < 4; odd++) {
+    static const char *const more[] = {NULL, "user:7:order:12345", "user:7:x:000001", "zebra"};
+    nay_builder *b;
+    nay_filter *f;
+    char key[64], end[64];
+    unsigned nays = 0;
+    assert_int_equal(nay_builder_new(&p, NULL, NULL, &b), NAY_OK);
+    for (unsigned i = 0; i < 1000; i++) {
+      int n = snprintf(key, sizeof key, "user:%u:order:%06u", i % 10, i * 50);
+      assert_int_equal(nay_builder_add(b, key, (size_t)n), NAY_OK);
+    }
+    if (more[odd] != NULL)
+      assert_int_equal(nay_builder_add(b, more[odd], strlen(more[odd])), NAY_OK);
+    assert_int_equal(nay_builder_finish(b, NULL, &f), NAY_OK);
+    for (unsigned i = 0; i < 1000; i++) {
+      bool maybe = false;
+      int n = snprintf(key, sizeof key, "user:%u:order:%06u", i % 10, i * 50);
+      int m = snprintf(end, sizeof end, "user:%u:order:%06u", i % 10, i * 50 + 1);
+      assert_int_equal(nay_filter_may_contain_scan(f, key, (size_t)n, end, (size_t)m, &maybe),
+                       NAY_OK);
+      assert_true(maybe);
+      n = snprintf(key, sizeof key, "user:%u:order:%06u", i % 10, i * 50 + 1);
+      m = snprintf(end, sizeof end, "user:%u:order:%06u", i % 10, i * 50 + 11);
+      assert_int_equal(nay_filter_may_contain_scan(f, key, (size_t)n, end, (size_t)m, &maybe),
+                       NAY_OK);
+      nays += !maybe;
+      assert_int_equal(nay_filter_may_contain_scan(f, end, (size_t)m, key, (size_t)n, &maybe),
+                       NAY_EINVAL);
+      assert_int_equal(nay_filter_may_contain_scan(f, key, (size_t)n, key, (size_t)n, &maybe),
+                       NAY_OK);
+      assert_false(maybe);
+    }
+    if (odd == 0 || odd == 3) assert_true(nays > 970); /* zebra lies behind all of them */
+    if (odd == 1) assert_int_equal(nays, 0);
+    nay_filter_free(f);
+    nay_builder_free(b);
+  }
 }
 
 /* ---- files, batches, refusals ---- */
@@ -404,7 +457,7 @@ static void shrinks(void **state) {
 static void every_count(void **state) {
   (void)state;
   uint64_t keys[2000], rng = 11;
-  for (size_t n = 0; n <= 2000; n += n < 300 ? 1 : 17) {
+  for (size_t n = 0; n <= 2000; n++) {
     nay_params p = {sizeof p, .kind = NAY_RANGE, .fpr = 0.02, .range_length = 50, .seed = n};
     for (size_t i = 0; i < n; i++) {
       uint64_t cluster = test_random(&rng) % 3;
@@ -419,6 +472,61 @@ static void every_count(void **state) {
     if (n == 0) assert_false(ask(f, 0, UINT64_MAX));
     nay_filter_free(f);
   }
+}
+
+/* ---- kernels ---- */
+
+/* Keys of many densities: random, runs that fill buckets, groups and supergroups. */
+static size_t dense_keys(uint64_t *keys, size_t n, unsigned round, uint64_t *rng) {
+  for (size_t i = 0; i < n; i++) {
+    uint64_t x = test_random(rng);
+    switch (round % 4) {
+      case 0: keys[i] = x; break;
+      case 1: keys[i] = i % 3 == 0 ? x : ((uint64_t)7 << 40) + i; break;
+      case 2: keys[i] = (x % 50) << 50 | x >> 50; break;
+      default: keys[i] = i < n / 2 ? ((uint64_t)1 << 60) + i : x >> (x % 64);
+    }
+  }
+  return sort_unique(keys, n);
+}
+
+static void kernels(void **state) {
+  (void)state;
+  uint64_t rng = 31, *keys = malloc(300000 * sizeof *keys);
+  const size_t sizes[] = {1, 2, 3, 5, 9, 20, 40, 100, 700, 5000, 80000, 300000};
+  for (unsigned round = 0; round < 4 * sizeof sizes / sizeof sizes[0]; round++) {
+    nay_params p = {sizeof p, .kind = NAY_RANGE, .fpr = 0.02, .seed = round};
+    p.range_length = (uint64_t)1 << (round * 5 % 24);
+    size_t n = dense_keys(keys, sizes[round / 4], round, &rng);
+    nay_filter *f = build(&p, keys, n);
+    if (round % 3 == 1) (void)nay_filter_shrink(f, f->nbytes - f->nbytes / 8, NULL);
+    for (unsigned group = 0; group < 60; group++) {
+      uint64_t lo[64], hi[64], want = 0, all = ~(uint64_t)0;
+      unsigned m = 1 + (unsigned)(test_random(&rng) % 64);
+      if (group % 2 == 0) m = 64;
+      if (m < 64) all = ((uint64_t)1 << m) - 1;
+      for (unsigned i = 0; i < m; i++) {
+        uint64_t span = test_random(&rng) % (2 * p.range_length), x = test_random(&rng);
+        uint64_t key = keys[x % n] + (x >> 60) * p.range_length / 8;
+        lo[i] = x >> 40 & 1 ? x : key - (key < span ? key : span);
+        hi[i] = lo[i] > UINT64_MAX - span ? UINT64_MAX : lo[i] + span;
+        want |= (uint64_t)model_any(keys, n, lo[i], hi[i]) << i;
+      }
+      f->kernels = nay__kernels_at(0);
+      uint64_t got = nay__range_ask_numbers(f, lo, hi, m);
+      assert_int_equal(got & ~all, 0);
+      assert_int_equal(want & ~got, 0);
+      for (size_t table = 0; nay__kernels_at(table) != NULL; table++) {
+        f->kernels = nay__kernels_at(table);
+        assert_int_equal(nay__range_ask_numbers(f, lo, hi, m), got);
+        for (unsigned i = 0; i < m; i++) {
+          assert_int_equal(nay__range_ask_numbers(f, lo + i, hi + i, 1), got >> i & 1);
+        }
+      }
+    }
+    nay_filter_free(f);
+  }
+  free(keys);
 }
 
 static void refusals(void **state) {
@@ -443,9 +551,18 @@ static void refusals(void **state) {
 
 int main(void) {
   const test_case tests[] = {
-      TEST(every_range_of_8_bits), TEST(borders),    TEST(rates),  TEST(decimal_keys),
-      TEST(bytes_in_order),        TEST(same_bytes), TEST(merges), TEST(shrinks),
-      TEST(every_count),           TEST(refusals),
+      TEST(every_range_of_8_bits),
+      TEST(borders),
+      TEST(rates),
+      TEST(decimal_keys),
+      TEST(bytes_in_order),
+      TEST(scans_of_digits),
+      TEST(same_bytes),
+      TEST(merges),
+      TEST(shrinks),
+      TEST(every_count),
+      TEST(kernels),
+      TEST(refusals),
   };
   return run_all(tests);
 }

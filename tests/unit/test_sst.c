@@ -353,7 +353,7 @@ static void no_keys_no_filter(void **unused) {
   char path[TEMP_MAX];
   nay_sst_value v = {.size = sizeof v};
   nay_sst_prefix prefix = {.size = sizeof prefix};
-  assert_ok(nay_sst_prefix_fixed(2, &prefix));
+  assert_ok(nay_sst_prefix_find("nay.fixed.2", &prefix));
   temp_path(path, "empty.ldb");
   for (int kind = NAY_SST_NO_FILTER; kind <= NAY_SST_PARTITIONED_FILTER; kind++) {
     nay_sst_write_options how = {.size = sizeof how,
@@ -400,13 +400,14 @@ static void internal_tables(void **unused) {
     assert_ok(nay_sst_writer_new(path, &how, NULL, NULL, &w));
     for (unsigned i = 0; i < 1000; i += 2) {
       for (uint64_t sequence = 40; sequence >= 10; sequence -= 10) { /* newest first */
-        nay_sst_entry version = {sizeof version, .key = key, .len = number_key(i, key),
-                                 .sequence = sequence, .deleted = (i / 2 + sequence / 10) % 4 == 0};
+        nay_sst_entry version = {
+            sizeof version, .key = key, .len = number_key(i, key), .sequence = sequence,
+            .type = (i / 2 + sequence / 10) % 4 == 0 ? NAY_SST_DELETE : NAY_SST_PUT};
         assert_ok(nay_sst_writer_add_entry(w, &version, &sequence, 1, NULL));
       }
     }
     nay_sst_entry again = {sizeof again, .key = key, .len = number_key(998, key), .sequence = 10,
-                           .deleted = false};
+                           .type = NAY_SST_PUT};
     assert_status(nay_sst_writer_add_entry(w, &again, "", 0, NULL),
                   NAY_EINVAL); /* no newer, no older */
     assert_status(nay_sst_writer_add(w, "zzzzzzz", 7, "", 0, NULL), NAY_EINVAL); /* no trailer */

@@ -3,6 +3,7 @@
  * whatever fits into the budget, from one byte to all of it, the answers are those of a table that
  * has everything in memory.
  */
+#include "support/append_operator.h"
 #include "support/sst_calls.h"
 #include "support/sst_shapes.h"
 
@@ -106,16 +107,6 @@ static void an_iterator_keeps_its_index(void **state) {
 
 #define N_OPERANDS 60u
 
-/* older, then newer: each of one byte */
-static bool append(void *ctx, const nay_sst_operands *o, void *out, size_t room, size_t *len) {
-  (void)ctx;
-  *len = o->older_len + o->newer_len;
-  if (*len > room) return true;
-  if (o->older_len != 0) memcpy(out, o->older, o->older_len);
-  memcpy((char *)out + o->older_len, o->newer, o->newer_len);
-  return true;
-}
-
 static void write_operands(const char *path) {
   nay_sst_write_options how = {
       .size = sizeof how, .keys = NAY_SST_KEYS_INTERNAL, .block_bytes = 100};
@@ -123,7 +114,8 @@ static void write_operands(const char *path) {
   assert_ok(nay_sst_writer_new(path, &how, NULL, NULL, &w));
   for (unsigned i = N_OPERANDS; i > 0; i--) {
     char value = (char)('0' + i);
-    nay_sst_entry v = {sizeof v, .key = "key", .len = 3, .sequence = i, .merge = i > 1};
+    nay_sst_entry v = {sizeof v, .key = "key", .len = 3, .sequence = i,
+                       .type = i > 1 ? NAY_SST_MERGE : NAY_SST_PUT};
     assert_ok(nay_sst_writer_add_entry(w, &v, &value, 1, NULL));
   }
   assert_ok(nay_sst_writer_finish(w, NULL));
@@ -137,7 +129,7 @@ static void operands_keep_the_index(void **state) {
   nay_sst_cache *cache;
   nay_sst_lookup *l;
   nay_sst_value v = {.size = sizeof v};
-  nay_sst_lookup_options merge = {sizeof merge, .merge = append};
+  nay_sst_lookup_options merge = {sizeof merge, .merge = append_operator};
   write_operands(temp_path(path, "operands.ldb"));
   assert_ok(nay_sst_cache_new(&(nay_sst_cache_options){sizeof(nay_sst_cache_options), 1, 0, true},
                               NULL, NULL, &cache));

@@ -311,10 +311,10 @@ static void empty_tables_are_tables(void **state) {
   nay_sst_writer *w;
   nay_sst_write_options how = {sizeof how, .keys = NAY_SST_KEYS_INTERNAL};
   assert_ok(nay_sst_writer_new(temp_path(path, "gone.ldb"), &how, NULL, NULL, &w));
-  assert_ok(nay_sst_writer_add_entry(
-      w,
-      &(nay_sst_entry){sizeof(nay_sst_entry), .key = "x", .len = 1, .sequence = 9, .deleted = true},
-      "", 0, NULL));
+  assert_ok(nay_sst_writer_add_entry(w,
+                                     &(nay_sst_entry){sizeof(nay_sst_entry), .key = "x", .len = 1,
+                                                      .sequence = 9, .type = NAY_SST_DELETE},
+                                     "", 0, NULL));
   assert_ok(nay_sst_writer_finish(w, NULL));
   nay_sst_writer_free(w);
   nay_sst *t = open_table(path, NULL);
@@ -376,11 +376,11 @@ static void memory_may_run_out_at_each_call(void **state) {
   tables_close(&t);
 }
 
-static bool count_calls(void *ctx, const nay_sst_compact_stats *so_far) {
+static nay_status count_calls(void *ctx, const nay_sst_compact_stats *so_far) {
   uint64_t *last = ctx;
   assert_true(so_far->read > *last && so_far->read >= so_far->written);
   *last = so_far->read;
-  return true;
+  return NAY_OK;
 }
 
 static void progress_is_told(void **state) {

@@ -149,7 +149,7 @@ static void tables_in_order(void **state) {
   const nay_policy *policies[] = {&policy};
   nay_sst_prefix three = {.size = sizeof three};
   assert_ok(nay_policy_leveldb(10, &policy));
-  assert_ok(nay_sst_prefix_fixed(3, &three));
+  assert_ok(nay_sst_prefix_find("nay.fixed.3", &three));
   sample s;
   sample_init(&s, MAX_ENTRIES);
   s.order = &order;
@@ -192,8 +192,12 @@ static void internal_keys(void **state) {
   assert_ok(nay_sst_writer_new(temp_path(path, "order.ldb"), &how, NULL, NULL, &w));
   for (size_t i = 0; i < s.n; i++) {
     for (uint64_t version = 3; version > 0; version--) {
-      nay_sst_entry v = {
-          sizeof v, s.entries[i].key, s.entries[i].len, 10 * version, version == 2, false, 0};
+      nay_sst_entry v = {sizeof v,
+                         s.entries[i].key,
+                         s.entries[i].len,
+                         10 * version,
+                         version == 2 ? NAY_SST_DELETE : NAY_SST_PUT,
+                         0};
       assert_ok(nay_sst_writer_add_entry(w, &v, &version, sizeof version, NULL));
       if (version == 2) assert_status(nay_sst_writer_add_entry(w, &v, "", 0, NULL), NAY_EINVAL);
     }
@@ -419,7 +423,7 @@ static void prefix_ranges(void **unused) {
   char path[TEMP_MAX], from[16], to[16];
   nay_sst_comparator order = order_at(2);
   nay_sst_prefix prefix = {.size = sizeof prefix};
-  assert_ok(nay_sst_prefix_fixed(3, &prefix));
+  assert_ok(nay_sst_prefix_find("nay.fixed.3", &prefix));
   put_events(temp_path(path, "events.ldb"), &order, &prefix);
   nay_sst_read_options how = {sizeof how, .prefix = &prefix, .comparator = &order};
   nay_sst *t;

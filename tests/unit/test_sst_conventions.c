@@ -16,7 +16,7 @@
 static nay_sst *three_entries(char path[TEMP_MAX]) {
   nay_sst_write_options how = {sizeof how, .keys = NAY_SST_KEYS_INTERNAL};
   nay_sst_entry a = {sizeof a, "a", 1, .sequence = 5},
-                gone = {sizeof gone, "b", 1, .sequence = 7, .deleted = true},
+                gone = {sizeof gone, "b", 1, .sequence = 7, .type = NAY_SST_DELETE},
                 b = {sizeof b, "b", 1, .sequence = 6};
   nay_sst_writer *w;
   nay_sst *t;
@@ -40,7 +40,7 @@ static nay_sst_lookup *lookup_of(const nay_sst *t) {
 static nay_sst_memtable *memtable_of(void) {
   nay_sst_memtable *m;
   nay_sst_entry a = {sizeof a, "a", 1, .sequence = 5}, b = {sizeof b, "b", 1, .sequence = 6},
-                gone = {sizeof gone, "b", 1, .sequence = 7, .deleted = true};
+                gone = {sizeof gone, "b", 1, .sequence = 7, .type = NAY_SST_DELETE};
   assert_ok(nay_sst_memtable_new(NULL, NULL, NULL, &m));
   assert_ok(nay_sst_memtable_add(m, &a, "1", 1, NULL));
   assert_ok(nay_sst_memtable_add(m, &b, "2", 1, NULL));
@@ -245,9 +245,293 @@ static void entries_are_user_keys(void **unused) {
   assert_status(nay_sst_iter_entry(it, &e), NAY_EINVAL);
   assert_ok(nay_sst_iter_seek(it, "b", 1));
   assert_ok(nay_sst_iter_entry(it, &e));
-  assert_true(e.len == 1 && *(const char *)e.key == 'b' && e.sequence == 7 && e.deleted);
+  assert_true(e.len == 1 && *(const char *)e.key == 'b' && e.sequence == 7 &&
+              e.type == NAY_SST_DELETE);
   nay_sst_iter_free(it);
   nay_sst_free(t);
+}
+
+/* ---- callbacks ---- */
+
+/* failing: what a callback returns, and how often it is called before. */
+typedef struct failing {
+  nay_status status;
+  unsigned after, calls;
+  size_t written;
+} failing;
+
+static nay_status failing_now(failing *f) { return f->calls++ >= f->after ? f->status : NAY_OK; }
+
+static nay_status failing_operator(void *ctx, const nay_sst_operands *o, void *dst, size_t cap,
+                                   size_t *written) {
+  failing *f = ctx;
+  (void)o, (void)dst, (void)cap;
+  *written = f->written;
+  return failing_now(f);
+}
+
+static nay_status failing_filter(void *ctx, const nay_sst_entry *entry, const void *value,
+                                 size_t value_len, nay_sst_compact_verdict *verdict, void *dst,
+                                 size_t cap, size_t *written) {
+  failing *f = ctx;
+  (void)entry, (void)value, (void)value_len, (void)dst, (void)cap;
+  *verdict = NAY_SST_COMPACT_CHANGE;
+  *written = f->written;
+  return failing_now(f);
+}
+
+static nay_status failing_progress(void *ctx, const nay_sst_compact_stats *so_far) {
+  (void)so_far;
+  return failing_now(ctx);
+}
+
+static nay_status failing_extract(void *ctx, const void *key, size_t len, size_t *prefix_len) {
+  (void)key;
+  *prefix_len = len;
+  return failing_now(ctx);
+}
+
+/* What a failing merge operator or compaction filter ends with; *written is `written`. */
+static const struct {
+  nay_status returned;
+  size_t written;
+  nay_status expected;
+} callback_cases[] = {
+    {NAY_ECORRUPT, 0, NAY_ECORRUPT}, {NAY_ENOMEM, 0, NAY_ENOMEM},    {NAY_EIO, 0, NAY_EIO},
+    {NAY_ENOENT, 0, NAY_EINVAL}, /* a get would say that the key is absent */
+    {NAY_EEND, 0, NAY_EINVAL},   /* a scan would end before the key */
+    {NAY_EBUFFER, 0, NAY_EINVAL},    {NAY_OK, SIZE_MAX, NAY_EINVAL},
+};
+#define CALLBACK_CASES (sizeof callback_cases / sizeof callback_cases[0])
+
+static void operators_return_statuses(void **unused) {
+  (void)unused;
+  char path[TEMP_MAX], out[TEMP_MAX];
+  nay_sst_write_options how = {sizeof how, .keys = NAY_SST_KEYS_INTERNAL};
+  nay_sst_entry e = {sizeof e, "k", 1, .sequence = 5, .type = NAY_SST_MERGE};
+  nay_sst_writer *w;
+  nay_sst *t;
+  assert_ok(nay_sst_writer_new(temp_path(path, "operand.ldb"), &how, NULL, NULL, &w));
+  assert_ok(nay_sst_writer_add_entry(w, &e, "+1", 2, NULL));
+  assert_ok(nay_sst_writer_finish(w, NULL));
+  nay_sst_writer_free(w);
+  assert_ok(nay_sst_open(path, NULL, NULL, NULL, &t));
+  temp_path(out, "operand-out.ldb");
+  for (size_t i = 0; i < CALLBACK_CASES; i++) {
+    failing f = {.status = callback_cases[i].returned, .written = callback_cases[i].written};
+    nay_status expected = callback_cases[i].expected, each = NAY_OK;
+    nay_sst_lookup_level level = {sizeof level, (const nay_sst *const[]){t}, 1, false};
+    nay_sst_lookup_options merges = {sizeof merges, .merge = failing_operator, .merge_ctx = &f};
+    nay_sst_value v = {.size = sizeof v, .len = 77};
+    nay_sst_lookup *l;
+    nay_sst_scan *s;
+    nay_diag diag = {.what = NULL};
+    const void *key = "k";
+    size_t len = 1;
+    assert_ok(nay_sst_lookup_new(&level, 1, &merges, NULL, NULL, &l));
+    assert_status(nay_sst_lookup_get(l, "k", 1, NAY_SST_NEWEST, &diag, &v, NULL), expected);
+    assert_non_null(diag.what);
+    assert_status(nay_sst_lookup_get_many(l, &key, &len, 1, NAY_SST_NEWEST, NULL, &v, &each, NULL),
+                  expected);
+    assert_int_equal(each, expected);
+    assert_ok(nay_sst_scan_new(l, NULL, NULL, NULL, &s));
+    assert_status(nay_sst_scan_first(s), expected);
+    nay_sst_scan_free(s);
+    nay_sst_compact_options compact = {
+        .size = sizeof compact, .bottom = true, .merge = failing_operator, .merge_ctx = &f};
+    assert_status(nay_sst_compact(level.tables, 1, out, &compact, NULL, &diag, NULL), expected);
+    assert_int_not_equal(access(out, F_OK), 0);
+    nay_sst_value_free(&v);
+    nay_sst_lookup_free(l);
+  }
+  nay_sst_free(t);
+  unlink(path);
+}
+
+static void compactions_return_statuses(void **unused) {
+  (void)unused;
+  char path[TEMP_MAX], out[TEMP_MAX];
+  nay_sst *t = three_entries(path);
+  const nay_sst *const one[] = {t};
+  nay_diag diag = {.what = NULL};
+  temp_path(out, "filtered.ldb");
+  for (size_t i = 0; i < CALLBACK_CASES; i++) {
+    failing f = {.status = callback_cases[i].returned, .written = callback_cases[i].written};
+    nay_sst_compact_options how = {
+        .size = sizeof how, .bottom = true, .filter = failing_filter, .filter_ctx = &f};
+    assert_status(nay_sst_compact(one, 1, out, &how, NULL, &diag, NULL),
+                  callback_cases[i].expected);
+    assert_int_not_equal(access(out, F_OK), 0);
+  }
+  nay_sst_free(t);
+  unlink(path);
+}
+
+/* The status of progress is that of the compaction. */
+static void progress_returns_a_status(void **unused) {
+  (void)unused;
+  char path[TEMP_MAX], out[TEMP_MAX], key[16];
+  static const char value[1000];
+  nay_sst_writer *w;
+  nay_sst *t;
+  assert_ok(nay_sst_writer_new(temp_path(path, "much.ldb"), NULL, NULL, NULL, &w));
+  for (unsigned i = 0; i < 1000; i++) {
+    snprintf(key, sizeof key, "%08u", i);
+    assert_ok(nay_sst_writer_add(w, key, 8, value, sizeof value, NULL));
+  }
+  assert_ok(nay_sst_writer_finish(w, NULL));
+  nay_sst_writer_free(w);
+  assert_ok(nay_sst_open(path, NULL, NULL, NULL, &t));
+  temp_path(out, "much-out.ldb");
+  static const nay_status statuses[] = {NAY_ECANCELED, NAY_EIO, NAY_ENOMEM, NAY_OK};
+  for (size_t i = 0; i < 4; i++) {
+    failing f = {.status = statuses[i], .after = 1};
+    nay_sst_compact_options how = {
+        .size = sizeof how, .progress = failing_progress, .progress_ctx = &f};
+    const nay_sst *const one[] = {t};
+    assert_status(nay_sst_compact(one, 1, out, &how, NULL, NULL, NULL), statuses[i]);
+    assert_int_equal(access(out, F_OK), statuses[i] == NAY_OK ? 0 : -1);
+    assert_true(f.calls > 1);
+  }
+  nay_sst_free(t);
+  unlink(out);
+  unlink(path);
+}
+
+/* An extractor that fails when a table is written ends the write; when it is read, the prefix
+ * filter is not used. A key that it calls without a prefix must stay findable. */
+static void extractors_return_statuses(void **unused) {
+  (void)unused;
+  char path[TEMP_MAX];
+  failing f = {.status = NAY_ENOMEM, .after = 1};
+  nay_sst_prefix prefix = {sizeof prefix, "failing", failing_extract, &f};
+  nay_sst_write_options how = {sizeof how, .prefix = &prefix};
+  nay_sst_writer *w;
+  nay_sst *t;
+  nay_diag diag = {.what = NULL};
+  nay_sst_value v = {.size = sizeof v};
+  assert_ok(nay_sst_writer_new(temp_path(path, "prefixes.ldb"), &how, NULL, NULL, &w));
+  assert_ok(nay_sst_writer_add(w, "a", 1, "1", 1, NULL));
+  assert_status(nay_sst_writer_add(w, "b", 1, "2", 1, &diag), NAY_ENOMEM);
+  assert_string_equal(diag.what, "the prefix extractor failed");
+  assert_status(nay_sst_writer_finish(w, NULL), NAY_ENOMEM);
+  nay_sst_writer_free(w);
+  f = (failing){.status = NAY_ENOENT, .after = 1}; /* the first key alone has a prefix */
+  assert_ok(nay_sst_writer_new(path, &how, NULL, NULL, &w));
+  assert_ok(nay_sst_writer_add(w, "a", 1, "1", 1, NULL));
+  assert_ok(nay_sst_writer_add(w, "b", 1, "2", 1, NULL));
+  assert_ok(nay_sst_writer_finish(w, NULL));
+  nay_sst_writer_free(w);
+  nay_sst_read_options read = {.size = sizeof read, .prefix = &prefix};
+  assert_ok(nay_sst_open(path, &read, NULL, NULL, &t));
+  static const nay_status statuses[] = {NAY_ENOENT, NAY_ENOMEM, NAY_EINVAL};
+  for (size_t i = 0; i < 3; i++) {
+    f = (failing){.status = statuses[i]};
+    assert_ok(nay_sst_get(t, "a", 1, NAY_SST_NEWEST, NULL, &v));
+    assert_ok(nay_sst_get(t, "b", 1, NAY_SST_NEWEST, NULL, &v));
+    assert_true(nay_sst_may_contain(t, "b", 1));
+  }
+  nay_sst_value_free(&v);
+  nay_sst_free(t);
+  unlink(path);
+}
+
+static void prefixes_have_names(void **unused) {
+  (void)unused;
+  static const struct {
+    const char *name, *key;
+    int prefix_len; /* -1: none */
+  } cases[] = {
+      {"nay.fixed.3", "abcd", 3},
+      {"nay.fixed.3", "ab", -1},
+      {"nay.fixed.65535", "ab", -1},
+      {"nay.delimiter.47", "a/b/c", 2},
+      {"nay.delimiter.0", "a", -1},
+      {"rocksdb.FixedPrefix.2", "abc", 2},
+      {"rocksdb.CappedPrefix.3", "abcd", 3},
+      {"rocksdb.CappedPrefix.3", "ab", 2},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    nay_sst_prefix p = {.size = sizeof p};
+    size_t len = 99;
+    assert_ok(nay_sst_prefix_find(cases[i].name, &p));
+    assert_string_equal(p.name, cases[i].name);
+    nay_status status = p.extract(p.ctx, cases[i].key, strlen(cases[i].key), &len);
+    assert_status(status, cases[i].prefix_len < 0 ? NAY_ENOENT : NAY_OK);
+    if (status == NAY_OK) assert_int_equal(len, cases[i].prefix_len);
+  }
+  static const char *const unknown[] = {"",
+                                        "nay.fixed.",
+                                        "nay.fixed.0",
+                                        "nay.fixed.03",
+                                        "nay.fixed.65536",
+                                        "nay.fixed.3x",
+                                        "nay.delimiter.256",
+                                        "nay.delimiter.-1",
+                                        "rocksdb.CappedPrefix.0",
+                                        "rocksdb.CappedPrefix.18446744073709551617"};
+  for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++) {
+    nay_sst_prefix p = {.size = sizeof p};
+    assert_status(nay_sst_prefix_find(unknown[i], &p), NAY_EINVAL);
+    assert_null(p.extract);
+  }
+  assert_status(nay_sst_prefix_find(NULL, NULL), NAY_EINVAL);
+  char version[32];
+  snprintf(version, sizeof version, "%d.%d.%d", NAY_SST_VERSION_MAJOR, NAY_SST_VERSION_MINOR,
+           NAY_SST_VERSION_PATCH);
+  assert_string_equal(nay_sst_version(), version);
+}
+
+/* A codec that is out of memory is no damage; any other failure is. */
+static nay_status codec_size(void *ctx, const void *src, size_t len, size_t *size) {
+  (void)ctx, (void)src;
+  *size = len;
+  return NAY_OK;
+}
+
+static nay_status codec_copy(void *ctx, const void *src, size_t len, void *dst, size_t cap,
+                             size_t *written) {
+  (void)ctx, (void)cap;
+  memset(dst, 0, len);
+  memcpy(dst, src, 1);
+  *written = len / 2;
+  return NAY_OK;
+}
+
+static nay_status codec_fails(void *ctx, const void *src, size_t len, void *dst, size_t size) {
+  (void)src, (void)len, (void)dst, (void)size;
+  return failing_now(ctx);
+}
+
+static size_t codec_bound(void *ctx, size_t len) { return (void)ctx, len; }
+
+static void codecs_return_statuses(void **unused) {
+  (void)unused;
+  char path[TEMP_MAX], value[100] = {0};
+  failing f = {.status = NAY_OK};
+  nay_sst_codec codec = {sizeof codec, 77, codec_bound, codec_copy, codec_size, codec_fails, &f};
+  const nay_sst_codec *const codecs[] = {&codec};
+  nay_sst_write_options how = {sizeof how, .codec = &codec};
+  nay_sst_read_options read = {.size = sizeof read, .codecs = codecs, .ncodecs = 1};
+  nay_sst_writer *w;
+  nay_sst *t;
+  nay_diag diag;
+  assert_ok(nay_sst_writer_new(temp_path(path, "codec.ldb"), &how, NULL, NULL, &w));
+  assert_ok(nay_sst_writer_add(w, "a", 1, value, sizeof value, NULL));
+  assert_ok(nay_sst_writer_finish(w, NULL));
+  nay_sst_writer_free(w);
+  static const nay_status statuses[][2] = {{NAY_ENOMEM, NAY_ENOMEM},
+                                           {NAY_ECORRUPT, NAY_ECORRUPT},
+                                           {NAY_ENOENT, NAY_ECORRUPT},
+                                           {NAY_EEND, NAY_ECORRUPT},
+                                           {NAY_EINVAL, NAY_ECORRUPT}};
+  for (size_t i = 0; i < sizeof statuses / sizeof statuses[0]; i++) {
+    f = (failing){.status = statuses[i][0]};
+    diag.what = NULL;
+    assert_status(nay_sst_open(path, &read, NULL, &diag, &t), statuses[i][1]);
+    assert_non_null(diag.what);
+  }
+  unlink(path);
 }
 
 /* A layout is a field of the options, for files, bytes and filters. */
@@ -308,6 +592,12 @@ int main(void) {
       TEST(one_getter),
       TEST(entries_are_user_keys),
       TEST(layouts_are_options),
+      TEST(operators_return_statuses),
+      TEST(compactions_return_statuses),
+      TEST(progress_returns_a_status),
+      TEST(extractors_return_statuses),
+      TEST(prefixes_have_names),
+      TEST(codecs_return_statuses),
   };
   return run_all(tests);
 }

@@ -133,7 +133,7 @@ static void refused(void **state) {
   nay_policy library = inner, small = {.size = sizeof small};
   nay_sst_prefix prefix = {.size = sizeof prefix};
   nay_sst_writer *w;
-  assert_ok(nay_sst_prefix_fixed(2, &prefix));
+  assert_ok(nay_sst_prefix_find("nay.fixed.2", &prefix));
   assert_ok(nay_policy_small(10, &small));
   bare.comparator = NULL;
   other.comparator = "test.unfold";

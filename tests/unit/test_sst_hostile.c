@@ -20,7 +20,7 @@ static nay_sst_prefix by_five = {.size = sizeof by_five};
 /* One table of each kind; small, so that every byte can be tried. */
 static size_t victims(victim v[8]) {
   assert_ok(nay_policy_leveldb(10, &builtin));
-  assert_ok(nay_sst_prefix_fixed(9, &by_five));
+  assert_ok(nay_sst_prefix_find("nay.fixed.9", &by_five));
   v[0] = (victim){"no filter", {.block_bytes = 400}};
   v[1] = (victim){"LevelDB's", {.filter = NAY_SST_BLOCK_FILTER, .policy = &builtin}};
   v[2] = (victim){"full", {.filter = NAY_SST_FULL_FILTER, .block_bytes = 700}};
@@ -238,15 +238,15 @@ static void a_bomb(void **unused) {
 }
 
 /* A size that no codec reaches is damage: nothing is allocated or uncompressed for it. */
-static bool claim_size(void *ctx, const void *src, size_t len, size_t *size) {
+static nay_status claim_size(void *ctx, const void *src, size_t len, size_t *size) {
   (void)src, (void)len;
   *size = *(const size_t *)ctx;
-  return true;
+  return NAY_OK;
 }
 
-static bool never_uncompress(void *ctx, const void *src, size_t len, void *dst, size_t size) {
+static nay_status never_uncompress(void *ctx, const void *src, size_t len, void *dst, size_t size) {
   (void)ctx, (void)src, (void)len, (void)dst, (void)size;
-  return false;
+  return NAY_ECORRUPT;
 }
 
 static void claims(void **unused) {

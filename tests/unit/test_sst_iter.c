@@ -93,7 +93,8 @@ static void oldest_version_first(void **unused) {
   const char *keys[] = {"b", "d"};
   for (int k = 0; k < 2; k++) {
     for (uint64_t sequence = 6; sequence-- > 0;) {
-      nay_sst_entry v = {sizeof v, keys[k], 1, sequence, sequence % 2 == 0, false, 0};
+      nay_sst_entry v = {
+          sizeof v, keys[k], 1, sequence, sequence % 2 == 0 ? NAY_SST_DELETE : NAY_SST_PUT, 0};
       assert_ok(nay_sst_writer_add_entry(w, &v, "", 0, NULL));
     }
   }

@@ -28,7 +28,7 @@ static nay_sst_write_options shape_of(size_t i) {
       NAY_SST_NO_FILTER,          NAY_SST_BLOCK_FILTER, NAY_SST_FULL_FILTER,
       NAY_SST_PARTITIONED_FILTER, NAY_SST_NO_FILTER,    NAY_SST_NO_FILTER};
   assert_ok(nay_policy_leveldb(10, &builtin));
-  assert_ok(nay_sst_prefix_fixed(4, &by_four));
+  assert_ok(nay_sst_prefix_find("nay.fixed.4", &by_four));
   return (nay_sst_write_options){.size = sizeof(nay_sst_write_options),
                                  .block_bytes = 300,
                                  .filter = filters[i],
@@ -55,7 +55,8 @@ static uint8_t *table_of(kind k, size_t shape, size_t *len) {
   assert_ok(nay_sst_writer_new(temp_path(path, "keys.ldb"), &how, NULL, NULL, &w));
   for (unsigned i = 0; i < NKEYS; i++) {
     size_t n = key_of(k, i, key);
-    nay_sst_entry v = {sizeof v, key, n, 7, false, k == INTERNAL_MERGE && i == 30, 0};
+    nay_sst_entry v = {
+        sizeof v, key, n, 7, k == INTERNAL_MERGE && i == 30 ? NAY_SST_MERGE : NAY_SST_PUT, 0};
     if (internal) {
       assert_ok(nay_sst_writer_add_entry(w, &v, "v", 1, NULL));
     } else {

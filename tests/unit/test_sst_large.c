@@ -42,12 +42,14 @@ static void a_large_value(void **unused) {
   unlink(again);
 }
 
-static nay_sst_compact_verdict swell(void *ctx, const nay_sst_entry *version, const void *value,
-                                     size_t value_len, void *out, size_t room, size_t *len) {
-  (void)version, (void)value, (void)value_len;
+static nay_status swell(void *ctx, const nay_sst_entry *entry, const void *value, size_t value_len,
+                        nay_sst_compact_verdict *verdict, void *out, size_t cap, size_t *len) {
+  (void)entry, (void)value, (void)value_len;
   *len = *(size_t *)ctx;
-  if (room >= *len) memset(out, 7, *len);
-  return NAY_SST_COMPACT_CHANGE;
+  if (cap < *len) return NAY_EBUFFER;
+  memset(out, 7, *len);
+  *verdict = NAY_SST_COMPACT_CHANGE;
+  return NAY_OK;
 }
 
 /* A callback's value may be as long as one that a writer takes, and no longer. */

@@ -24,7 +24,7 @@ static nay_sst_comparator reversed = {.size = sizeof reversed};
 #define NSHAPES 7
 static void shapes(shape s[NSHAPES]) {
   assert_ok(nay_policy_leveldb(10, &builtin));
-  assert_ok(nay_sst_prefix_fixed(9, &by_nine));
+  assert_ok(nay_sst_prefix_find("nay.fixed.9", &by_nine));
   s[0] = (shape){"no filter", {.block_bytes = 400}};
   s[1] = (shape){"one block", {.block_bytes = 1 << 20}};
   s[2] = (shape){"LevelDB's filter", {.filter = NAY_SST_BLOCK_FILTER, .policy = &builtin}};
@@ -270,7 +270,7 @@ static void assert_left_out(const uint8_t *bytes, size_t len) {
 static void misplaced_filters(void **unused) {
   (void)unused;
   unsigned tried = 0;
-  assert_ok(nay_sst_prefix_fixed(9, &by_nine));
+  assert_ok(nay_sst_prefix_find("nay.fixed.9", &by_nine));
   assert_ok(nay_policy_small(10, &small));
   for (size_t shape_number = 0; shape_number < 4; shape_number++) {
     bool full = shape_number % 2 == 0;

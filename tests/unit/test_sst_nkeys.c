@@ -86,7 +86,7 @@ static void prefixes_are_counted(void **state) {
   char path[TEMP_MAX];
   uint64_t bytes = 0;
   nay_sst_prefix by_ten = {.size = sizeof by_ten};
-  assert_ok(nay_sst_prefix_fixed(10, &by_ten));
+  assert_ok(nay_sst_prefix_find("nay.fixed.10", &by_ten));
   for (uint64_t n = 0; n < 3; n++) {
     nay_params p = {sizeof p, .kind = NAY_COUNTING, .nkeys = n, .bits_per_key = 10};
     nay_sst_write_options how = {sizeof how, .filter = NAY_SST_FULL_FILTER, .params = &p,

@@ -133,11 +133,7 @@ static void scans(void **state) {
   nay_sst_prefix prefix = {.size = sizeof prefix};
   size_t useful = 0;
   sample_init(&s, 500);
-  if (*(const int *)*state >= 0) {
-    assert_ok(nay_sst_prefix_delimiter((uint8_t) * (const int *)*state, &prefix));
-  } else {
-    assert_ok(nay_sst_prefix_fixed(3, &prefix));
-  }
+  assert_ok(nay_sst_prefix_find(*state, &prefix));
   for (uint64_t seed = 0; seed < TEST_SCALE(300); seed++) {
     sample_fill(&s, seed, 500);
     size_t len;
@@ -184,8 +180,8 @@ static void absent_prefixes_read_nothing(void **unused) {
   char path[TEMP_MAX], key[32];
   nay_sst_prefix fixed = {.size = sizeof fixed}, other = {.size = sizeof other};
   nay_sst_iter *it;
-  assert_ok(nay_sst_prefix_fixed(8, &fixed)); /* key00012: the last three digits vary */
-  assert_ok(nay_sst_prefix_fixed(7, &other));
+  assert_ok(nay_sst_prefix_find("nay.fixed.8", &fixed)); /* key00012: the last three digits vary */
+  assert_ok(nay_sst_prefix_find("nay.fixed.7", &other));
   nay_sst_write_options how = {sizeof how, .filter = NAY_SST_FULL_FILTER, .prefix = &fixed};
   nay_sst_writer *w;
   assert_ok(nay_sst_writer_new(temp_path(path, "prefix.ldb"), &how, NULL, NULL, &w));
@@ -291,16 +287,16 @@ static void deletions_hide_older_tables(void **unused) {
     nay_sst_write_options how = {
         .size = sizeof how, .keys = NAY_SST_KEYS_INTERNAL, .filter = NAY_SST_FULL_FILTER};
     assert_ok(nay_sst_writer_new(path, &how, NULL, NULL, &w));
-    assert_ok(
-        nay_sst_writer_add_entry(w,
-                                 &(nay_sst_entry){sizeof(nay_sst_entry), .key = "gone", .len = 4,
-                                                  .sequence = 20 - i, .deleted = i == 0},
-                                 "x", 1, NULL));
+    assert_ok(nay_sst_writer_add_entry(
+        w,
+        &(nay_sst_entry){sizeof(nay_sst_entry), .key = "gone", .len = 4, .sequence = 20 - i,
+                         .type = i == 0 ? NAY_SST_DELETE : NAY_SST_PUT},
+        "x", 1, NULL));
     if (i == 1)
       assert_ok(
           nay_sst_writer_add_entry(w,
                                    &(nay_sst_entry){sizeof(nay_sst_entry), .key = "kept", .len = 4,
-                                                    .sequence = 5, .deleted = false},
+                                                    .sequence = 5, .type = NAY_SST_PUT},
                                    "y", 1, NULL));
     assert_ok(nay_sst_writer_finish(w, NULL));
     nay_sst_writer_free(w);
@@ -339,7 +335,7 @@ static void false_positives_of_prefixes(void **unused) {
   nay_sst_prefix prefix = {.size = sizeof prefix};
   uint64_t right = 0, wrong = 0;
   sample_init(&s, 400);
-  assert_ok(nay_sst_prefix_fixed(PREFIX, &prefix));
+  assert_ok(nay_sst_prefix_find("nay.fixed.4", &prefix));
   for (uint64_t seed = 0; seed < TEST_SCALE(300); seed++) {
     size_t len;
     nay_sst *t;
@@ -431,7 +427,7 @@ static void every_allocation_may_fail(void **unused) {
   char path[TEMP_MAX];
   nay_sst_prefix prefix = {.size = sizeof prefix};
   const nay_policy *policies[] = {&exact};
-  assert_ok(nay_sst_prefix_fixed(9, &prefix));
+  assert_ok(nay_sst_prefix_find("nay.fixed.9", &prefix));
   temp_path(path, "memory.ldb");
   for (int kind = NAY_SST_NO_FILTER; kind <= NAY_SST_PARTITIONED_FILTER; kind++) {
     nay_sst_write_options how = {.size = sizeof how,
@@ -507,7 +503,6 @@ static void gets_do_not_allocate(void **unused) {
 }
 
 int main(void) {
-  static const int fixed = -1, slash = '/';
   static const unsigned mapped = 0, pread = NAY_SST_PREAD;
   const test_case tests[] = {
       TEST_WITH("partitions_come_on_demand mapped", partitions_come_on_demand, &mapped),
@@ -518,8 +513,8 @@ int main(void) {
                 &pread),
       TEST(false_positives_of_prefixes),
       TEST(budgets_are_apart),
-      TEST_WITH("scans fixed", scans, &fixed),
-      TEST_WITH("scans delimiter", scans, &slash),
+      TEST_WITH("scans fixed", scans, "nay.fixed.3"),
+      TEST_WITH("scans delimiter", scans, "nay.delimiter.47"),
       TEST(absent_prefixes_read_nothing),
       TEST(newest_table_wins),
       TEST(deletions_hide_older_tables),

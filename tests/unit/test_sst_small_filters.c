@@ -48,7 +48,7 @@ static bool try_size(nay_kind kind, double bits, nay_sst_filter_layout filter) {
 static void every_number_of_keys(void **unused) {
   (void)unused;
   unsigned taken = 0, refused = 0;
-  assert_ok(nay_sst_prefix_fixed(10, &by_ten));
+  assert_ok(nay_sst_prefix_find("nay.fixed.10", &by_ten));
   for (int kind = NAY_BLOOM; nay_kind_name((nay_kind)kind) != NULL; kind++) {
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
       bool full = try_size((nay_kind)kind, sizes[i], NAY_SST_FULL_FILTER);

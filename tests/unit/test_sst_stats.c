@@ -23,7 +23,14 @@ static void add(nay_sst_writer *w, model *m, const sample_entry *e, bool interna
   if (!internal) {
     assert_ok(nay_sst_writer_add(w, e->key, e->len, e->value, e->value_len, NULL));
   } else {
-    nay_sst_entry v = {sizeof v, e->key, e->len, sequence, type == 0, type == 2, 0};
+    nay_sst_entry v = {sizeof v,
+                       e->key,
+                       e->len,
+                       sequence,
+                       type == 0   ? NAY_SST_DELETE
+                       : type == 2 ? NAY_SST_MERGE
+                                   : NAY_SST_PUT,
+                       0};
     assert_ok(nay_sst_writer_add_entry(w, &v, e->value, e->value_len, NULL));
     /* a key that is refused counts nothing */
     assert_status(nay_sst_writer_add_entry(w, &v, e->value, e->value_len, NULL), NAY_EINVAL);

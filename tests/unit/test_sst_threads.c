@@ -245,12 +245,14 @@ static void merges_hand_over_pins(void **cached) {
 /* ---- merge operands ---- */
 
 /* The value below an operand is the value, so that `right` knows it. */
-static bool keep_older(void *ctx, const nay_sst_operands *o, void *out, size_t room, size_t *len) {
+static nay_status keep_older(void *ctx, const nay_sst_operands *o, void *out, size_t room,
+                             size_t *len) {
   (void)ctx;
   *len = o->older_len;
-  if (o->older == NULL) return false;
-  if (*len <= room) memcpy(out, o->older, *len);
-  return true;
+  if (o->older == NULL) return NAY_ECORRUPT;
+  if (*len > room) return NAY_EBUFFER;
+  memcpy(out, o->older, *len);
+  return NAY_OK;
 }
 
 static void write_versions(const char *path, uint64_t sequence, bool operands) {
@@ -261,7 +263,8 @@ static void write_versions(const char *path, uint64_t sequence, bool operands) {
   for (unsigned i = 0; i < N_KEYS; i++) {
     char key[32], value[32];
     int len = snprintf(value, sizeof value, operands ? "+" : "value %u", 2 * i);
-    nay_sst_entry v = {sizeof v, key, number_key(2 * i, key), sequence, false, operands, 0};
+    nay_sst_entry v = {
+        sizeof v, key, number_key(2 * i, key), sequence, operands ? NAY_SST_MERGE : NAY_SST_PUT, 0};
     if (!operands || i % 3 != 0)
       assert_ok(nay_sst_writer_add_entry(w, &v, value, (size_t)len, NULL));
   }

@@ -18,9 +18,10 @@ static struct {
 
 static size_t keep_bound(void *c, size_t len) { return (void)c, len / 8 + 8; }
 
-static bool keep_compress(void *c, const void *src, size_t len, void *dst, size_t *dst_len) {
-  (void)c;
-  if (kept.n == 255 || len < 200) return false; /* the metaindex stays readable */
+static nay_status keep_compress(void *c, const void *src, size_t len, void *dst, size_t cap,
+                                size_t *dst_len) {
+  (void)c, (void)cap;
+  if (kept.n == 255 || len < 200) return NAY_ECORRUPT; /* the metaindex stays readable */
   kept.blocks[kept.n] = malloc(len);
   assert_non_null(kept.blocks[kept.n]);
   memcpy(kept.blocks[kept.n], src, len);
@@ -28,20 +29,20 @@ static bool keep_compress(void *c, const void *src, size_t len, void *dst, size_
   *dst_len = len / 8 + 8;
   memset(dst, 0, *dst_len);
   *(uint8_t *)dst = kept.n++;
-  return true;
+  return NAY_OK;
 }
 
-static bool keep_size(void *c, const void *src, size_t len, size_t *size) {
+static nay_status keep_size(void *c, const void *src, size_t len, size_t *size) {
   (void)c;
-  if (len == 0 || *(const uint8_t *)src >= kept.n) return false;
+  if (len == 0 || *(const uint8_t *)src >= kept.n) return NAY_ECORRUPT;
   *size = kept.lens[*(const uint8_t *)src];
-  return true;
+  return NAY_OK;
 }
 
-static bool keep_uncompress(void *c, const void *src, size_t len, void *dst, size_t size) {
+static nay_status keep_uncompress(void *c, const void *src, size_t len, void *dst, size_t size) {
   (void)c, (void)len;
   memcpy(dst, kept.blocks[*(const uint8_t *)src], size);
-  return true;
+  return NAY_OK;
 }
 
 static const nay_sst_codec keep = {sizeof keep,     77,  keep_bound, keep_compress, keep_size,
@@ -67,7 +68,7 @@ static void own_tables(void **state) {
   (void)state;
   nay_sst_prefix six = {.size = sizeof six};
   nay_policy small = {.size = sizeof small};
-  assert_ok(nay_sst_prefix_fixed(6, &six));
+  assert_ok(nay_sst_prefix_find("nay.fixed.6", &six));
   assert_ok(nay_policy_small(10, &small));
   const nay_sst_write_options options[] = {
       {sizeof(nay_sst_write_options), .filter = NAY_SST_FULL_FILTER},
@@ -208,12 +209,12 @@ static void every_lg(void **state) {
   free(file.at);
 }
 
-static bool up_to_comma(void *ctx, const void *key, size_t len, size_t *prefix_len) {
+static nay_status up_to_comma(void *ctx, const void *key, size_t len, size_t *prefix_len) {
   const char *comma = memchr(key, ',', len);
   (void)ctx;
-  if (comma == NULL) return false;
+  if (comma == NULL) return NAY_ENOENT;
   *prefix_len = (size_t)(comma - (const char *)key) + 1;
-  return true;
+  return NAY_OK;
 }
 
 /* The extractor of a caller whose name only resembles one of nay's is unknown: all keys are maybe.

@@ -679,6 +679,44 @@ await test('look inside: tables, and files from hostile hands', async () => {
   await accessible('look inside');
 });
 
+/** What was done in the busiest frame, of each kind of work: counted, and never more than the page allows. */
+async function bounded(what, kinds) {
+  const { most } = await page.evaluate(() => nayPlayground.frameStats());
+  const allowed = await page.evaluate(() => nayPlayground.MOST);
+  for (const [name, n] of Object.entries(most)) truth(n <= allowed[name], `${what}: ${n} ${name} in a frame, ${allowed[name]} allowed`);
+  for (const name of kinds) truth(most[name] > 0, `${what}: ${name} are counted`);
+  console.log(`# ${what}: at most ${Object.entries(most).map(([name, n]) => `${n} ${name}`).join(', ')} in a frame`);
+}
+const drawn = () => page.waitForFunction(() => { const { stage } = nayPlayground.views.get('work'); return stage.next === stage.ncells && !stage.later; });
+
+await test('work per frame is bounded and counted: a picture of 600,000 bits, 6,000 steps a second, a million keys, experiments', async () => {
+  await open('#work?kind=bloom&n=20000&by=m&m=600000&fill=20000');
+  await drawn();
+  await bounded('600,000 bits drawn', ['cells', 'keys']);
+  await page.setViewportSize({ width: 1000, height: 800 });
+  await drawn();
+  await page.click('#theme');
+  await drawn();
+  await bounded('drawn anew', ['cells']);
+  await open('#work?kind=bloom&n=10000&by=bits&bits=10&fill=2000');
+  await page.evaluate(() => nayPlayground.resetFrames());
+  await button('Fill it').click();
+  await shown('[aria-label="Speed"]').selectOption('6000');
+  await page.waitForFunction(() => !nayPlayground.views.get('work').player.stop);
+  await drawn();
+  await bounded('8,000 steps played', ['cells', 'steps']);
+  await open('#overfill?kind=bloom&n=1000000&fpr=0.01');
+  await page.evaluate(() => nayPlayground.resetFrames());
+  await button('Add them').click();
+  await page.waitForFunction(() => document.querySelector('#view-overfill .figures').dataset.ms);
+  await bounded('a million keys', ['keys', 'probes']);
+  for (const id of ['eight', 'twice', 'remove']) {
+    await page.click(`[data-experiment="${id}"]`);
+    await page.waitForSelector(`[data-result="${id}"]`);
+  }
+  await bounded('experiments', ['keys', 'probes']);
+});
+
 await test('frames: steps on a filter of 100,000 bits are played, and the page measures its scripts', async () => {
   await open('#work?kind=bloom&n=10000&by=bits&bits=10&fill=2000');
   await page.evaluate(() => nayPlayground.resetFrames());
@@ -907,6 +945,27 @@ await test(
       );
       truth(ask < 400 && answer < 600 && picture < 660, `${kind}: ${ask}, ${answer}, ${picture} of 740`);
       equal(await page.evaluate(() => scrollY), 0, 'not scrolled');
+    }
+  },
+  { viewport: { width: 360, height: 740 }, reducedMotion: 'reduce' },
+);
+
+await test(
+  'a phone: every view begins with what it is about: question, answer, picture',
+  async () => {
+    for (const [hash, ...parts] of [
+      ['#start?step=5', '.tour h3', '[data-answer]', 'svg.lines'],
+      ['#compare', '[aria-label="A key to ask all of them"]', '.says', '.stage canvas'],
+      ['#overfill', 'button:text-is("+100%")', '.figures', '.stage canvas'],
+      ['#lsm', '[aria-label="A key of the tree"]', 'svg.lsm'],
+      ['#plan', '.field', 'h3', '.figures'],
+      ['#inside', '.drop', '[aria-label="A key to ask for"]', '.figures'],
+    ]) {
+      await open(hash);
+      for (const part of parts) {
+        const box = await shown(part).first().boundingBox();
+        truth(box.y >= 0 && box.y < 700, `${hash}: ${part} at ${box.y} of 740`);
+      }
     }
   },
   { viewport: { width: 360, height: 740 }, reducedMotion: 'reduce' },

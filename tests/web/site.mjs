@@ -75,6 +75,19 @@ await check('a lesson opens at its text; its frame starts when it is seen, and s
   }
 });
 
+await check('the playground of the site on a phone: its header fits, and leads home', { viewport: { width: 360, height: 740 }, reducedMotion: 'reduce' }, async (page, faults) => {
+  await page.goto(at('playground.html'));
+  await page.waitForSelector('.tour h3');
+  for (const part of ['#link', '#frame', '#theme', '.sitelinks a >> nth=0', '.sitelinks a >> nth=2']) {
+    const box = await page.locator(part).boundingBox();
+    if (!box || box.x < 0 || box.x + box.width > 360) faults.push(`${part}: from ${box?.x} to ${box?.x + box?.width} of 360`);
+  }
+  await page.evaluate(axe);
+  for (const v of (await page.evaluate(() => axe.run(document, { resultTypes: ['violations'] }))).violations) faults.push(`${v.id}: ${v.nodes[0].html.slice(0, 160)}`);
+  await page.click('.sitelinks a >> nth=0');
+  await page.waitForURL(/index.html/);
+});
+
 await check('search over all pages, from file://, by keyboard', { viewport: { width: 1280, height: 800 } }, async (page, faults) => {
   await page.goto(at('doc/learn/bits.html'));
   for (const [words, wanted] of [['blocked cache line', 'blocked'], ['SCANDUMP', 'redisbloom'], ['nay_filter_merge', ''], ['peeling', 'fuse']]) {

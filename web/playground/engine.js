@@ -3,6 +3,7 @@
  * There is no arithmetic of filters in this page beyond these calls.
  */
 import { load } from 'libnay';
+import { spend } from './frames.js';
 
 const MEMORY = 1 << 30; /* bytes that the library may use: a page should leave some for others */
 
@@ -108,9 +109,14 @@ class Engine {
 
 /* wrap: two more calls on a filter. */
 function wrap(filter) {
-  filter.addLines = (lines) => filter.addMany(lines);
+  filter.addLines = (lines) => {
+    const n = filter.addMany(lines);
+    spend('keys', n);
+    return n;
+  };
   filter.countMaybes = (lines) => {
     const answers = filter.hasMany(lines);
+    spend('probes', answers.length);
     let n = 0;
     for (let i = 0; i < answers.length; i += 1) n += answers[i];
     return n;

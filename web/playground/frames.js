@@ -1,16 +1,40 @@
 /*
- * frames.js - animation, and how long its scripts take. Every frame of the page runs through
+ * frames.js - animation, how much it does in a frame, and how long its scripts take. What a frame may do is bounded by MOST,
+ * and counted: spend() and room() say how much was done since the last frame. Every frame of the page runs through
  * animate(), which measures the time from the start of the callback to its end; with ?debug in the
  * address the footer shows the 95th percentile of the last 600 frames. A browser has 16.7 ms for a frame at 60 Hz, of which
  * layout and paint need their part: the page aims at 8 ms.
  */
+
+/* MOST: of one frame: cells that are drawn (a large one counts as four), steps that are played, keys that are added, and probes. */
+export const MOST = { cells: 16000, steps: 200, keys: 200000, probes: 200000 };
+const now = { cells: 0, steps: 0, keys: 0, probes: 0 };
+const most = { ...now };
+let counting = false;
 
 const KEEP = 600;
 const times = new Float64Array(KEEP);
 let ntimes = 0;
 let shownAt = 0;
 
-/* frameStats: {frames, p95, max} in milliseconds of the last frames. */
+/* spend: something was done in this frame. */
+export function spend(what, n) {
+  now[what] += n;
+  most[what] = Math.max(most[what], now[what]);
+  if (counting) return;
+  counting = true;
+  requestAnimationFrame(() => {
+    counting = false;
+    for (const name of Object.keys(now)) now[name] = 0;
+  });
+}
+
+/* room: how much more of it this frame may do. */
+export function room(what) {
+  return Math.max(0, MOST[what] - now[what]);
+}
+
+/* frameStats: {frames, p95, max} in milliseconds of the last frames, and the most that was done in one. */
 export function frameStats() {
   const n = Math.min(ntimes, KEEP);
   const sorted = times.slice(0, n).sort();
@@ -18,12 +42,14 @@ export function frameStats() {
     frames: ntimes,
     p95: n === 0 ? 0 : sorted[Math.min(n - 1, Math.floor(0.95 * n))],
     max: n === 0 ? 0 : sorted[n - 1],
+    most: { ...most },
   };
 }
 
 /* resetFrames: forgets what was measured. */
 export function resetFrames() {
   ntimes = 0;
+  for (const name of Object.keys(most)) most[name] = 0;
 }
 
 function record(ms) {

@@ -10,7 +10,7 @@
  */
 import { h, announce, explainError } from './dom.js';
 import { readHash, writeHash, pushHash, replaceHash } from './route.js';
-import { frameStats, resetFrames } from './frames.js';
+import { MOST, frameStats, resetFrames } from './frames.js';
 import { startEngine } from './engine.js';
 import { tour } from './views/tour.js';
 import { work } from './views/work.js';
@@ -260,7 +260,7 @@ async function start() {
     query.delete('embed');
     show(embedded, query);
     document.getElementById('boot')?.remove();
-    globalThis.nayPlayground = { frameStats, resetFrames, engine, views: open };
+    globalThis.nayPlayground = { MOST, frameStats, resetFrames, engine, views: open };
     return;
   }
   document.getElementById('link').addEventListener('click', () => copyLink(current));
@@ -269,7 +269,7 @@ async function start() {
   for (const name of ['dragover', 'drop'])
     addEventListener(name, (e) => e.preventDefault()); /* a file that misses its place does not replace the page */
   fromHash();
-  globalThis.nayPlayground = { frameStats, resetFrames, engine, views: open };
+  globalThis.nayPlayground = { MOST, frameStats, resetFrames, engine, views: open };
 }
 
 start();

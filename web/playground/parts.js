@@ -8,6 +8,7 @@ export const panel = (...children) => h('div', { class: 'panel stack' }, ...chil
 export const stack = (...children) => h('div', { class: 'stack' }, ...children);
 export const row = (...children) => h('div', { class: 'row' }, ...children);
 export const cols = (left, right) => h('div', { class: 'cols' }, left, right);
+export const pictureFirst = (left, right) => h('div', { class: 'cols wideleft' }, left, right);
 export const note = (text) => h('p', { class: 'note' }, text);
 export const title = (text) => h('h3', null, text);
 export const rule = () => h('hr', { class: 'rule' });

@@ -7,7 +7,7 @@
  * back restores the values and notes that a step found.
  */
 import { h } from './dom.js';
-import { animate, calm } from './frames.js';
+import { animate, calm, room, spend } from './frames.js';
 
 const LISTED = 7; /* steps around the present one that are listed */
 
@@ -117,7 +117,8 @@ export class Player {
 
   /* forward: n steps, drawn once. */
   forward(n) {
-    const end = Math.min(this.script.length, this.at + n);
+    const end = Math.min(this.script.length, this.at + Math.min(n, room('steps')));
+    spend('steps', end - this.at);
     while (this.at < end) this.apply(this.script[this.at]);
     this.stage.flush();
     this.refresh();

@@ -5,10 +5,11 @@
  * ncells, cols, hues, level, unit}: base is the first bit in the payload, width the bits of a cell;
  * the others may be missing. The stage keeps a
  * copy of the payload, `shown`, which lags behind the filter while steps are played. A mark is a ring
- * round a cell: what a step reads. A frame draws only the cells that changed since the last one, so
- * that a filter of 10^5 bits is as cheap to animate as one of 100.
+ * round a cell: what a step reads. A frame draws only the cells that changed since the last one, and never
+ * more than MOST.cells: a filter of 10^5 bits is as cheap to animate as one of 100, and is drawn in some frames.
  */
 import { h } from './dom.js';
+import { animate, room, spend } from './frames.js';
 import { colour } from './density.js';
 import { unitWord } from './groups.js';
 
@@ -58,6 +59,7 @@ export class Stage {
     this.marks = new Map(); /* cell -> MARK */
     this.notes = new Map(); /* cell -> text in it, such as a counter */
     this.dirty = new Set();
+    this.next = 0; /* the first cell of those that are to be drawn one after the other */
     this.canvas.addEventListener('pointermove', (e) => this.hover(e));
     this.canvas.addEventListener('pointerleave', () => {
       this.tip.hidden = true;
@@ -72,6 +74,7 @@ export class Stage {
   }
 
   close() {
+    this.later?.();
     removeEventListener('themechange', this.again);
     removeEventListener('resize', this.again);
   }
@@ -251,12 +254,32 @@ export class Stage {
     this.marks.clear();
   }
 
-  /* flush: draws what changed. A ring reaches into the neighbours, so those are drawn too. */
+  /* flush: draws what changed, as much as this frame may, and the rest in the next. A ring reaches into the neighbours, so those are drawn too. */
   flush() {
+    this.later?.();
+    this.later = null;
     if (!this.ink || !this.size) return;
-    for (const cell of this.dirty) this.drawCell(cell);
-    this.dirty.clear();
+    const cost = this.size >= 9 ? 4 : 1;
+    let left = Math.floor(room('cells') / cost);
+    const before = left;
+    for (const cell of this.dirty) {
+      if (left === 0) break;
+      this.drawCell(cell);
+      this.dirty.delete(cell);
+      left -= 1;
+    }
+    for (; left > 0 && this.next < this.ncells; left -= 1) {
+      this.drawCell(this.next);
+      this.next += 1;
+    }
+    spend('cells', (before - left) * cost);
+    const more = this.dirty.size > 0 || this.next < this.ncells; /* marks make their neighbours dirty, for the next time */
     for (const [cell, mark] of this.marks) this.drawMark(cell, mark);
+    if (more)
+      this.later = animate(() => {
+        this.flush();
+        return false;
+      });
   }
 
   drawAll() {
@@ -271,9 +294,9 @@ export class Stage {
       const [x, y] = this.place(g.first);
       ink.fillText(g.label, x, y - 5);
     }
-    for (let cell = 0; cell < this.ncells; cell += 1) this.drawCell(cell);
     this.dirty.clear();
-    for (const [cell, mark] of this.marks) this.drawMark(cell, mark);
+    this.next = 0;
+    this.flush();
   }
 
   drawCell(cell) {

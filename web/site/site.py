@@ -233,7 +233,7 @@ class Site:
     @staticmethod
     def live(source, body):
         """A lesson with the view of the playground that it links to first, live, where the link stands."""
-        found = re.search(rf'<p>(?:(?!</p>).)*<a href="([^"]*{PLAYGROUND})#([a-z]+)(?:\?([^"]*))?">(.*?)</a>.*?</p>\n', body, re.S)
+        found = re.search(rf'<p>(?:(?!</p>).)*?<a href="([^"]*{PLAYGROUND})#([a-z]+)(?:\?([^"]*))?">(.*?)</a>.*?</p>\n', body, re.S)
         if not source.startswith(LESSONS) or not found:
             return body
         page, view, query, title = found.groups()

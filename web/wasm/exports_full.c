@@ -65,8 +65,8 @@ static const nayw_field layout_sst_value[] = {F(NUMBER, size),   F(NUMBER, bytes
 #undef F
 
 #define F(type, field) NAYW_FIELD(type, nay_sst_entry, field)
-static const nayw_field layout_sst_version[] = {F(NUMBER, size),   F(NUMBER, key),   F(NUMBER, len),
-                                                F(WORD, sequence), F(BOOL, deleted), {NULL, 0, 0}};
+static const nayw_field layout_sst_entry[] = {F(NUMBER, size),   F(NUMBER, key),  F(NUMBER, len),
+                                              F(WORD, sequence), F(NUMBER, type), {NULL, 0, 0}};
 #undef F
 
 #define F(type, field) NAYW_FIELD(type, nay_sst_filters_info, field)
@@ -122,7 +122,7 @@ static const nayw_layout layouts[] = {
     {"sstInfo", sizeof(nay_sst_info), layout_sst_info},
     {"sstCounters", sizeof(nay_sst_counters), layout_sst_counters},
     {"sstValue", sizeof(nay_sst_value), layout_sst_value},
-    {"sstVersion", sizeof(nay_sst_entry), layout_sst_version},
+    {"sstEntry", sizeof(nay_sst_entry), layout_sst_entry},
     {"filtersInfo", sizeof(nay_sst_filters_info), layout_filters_info},
     {"filtersEntry", sizeof(nay_sst_filters_entry), layout_filters_entry},
     {"lsmParams", sizeof(nay_sst_plan_params), layout_lsm_params},

@@ -62,33 +62,33 @@ static bool input_element(snappy_input *in, uint32_t *len, uint32_t *offset) {
   return *offset != 0;
 }
 
-bool nayw_snappy_size(void *ctx, const void *src, size_t len, size_t *size) {
+nay_status nayw_snappy_size(void *ctx, const void *src, size_t len, size_t *size) {
   (void)ctx;
   snappy_input in = {src, (const uint8_t *)src + len};
   uint32_t number;
-  if (!input_varint(&in, &number)) return false;
+  if (!input_varint(&in, &number)) return NAY_ECORRUPT;
   *size = number;
-  return true;
+  return NAY_OK;
 }
 
-bool nayw_snappy_uncompress(void *ctx, const void *src, size_t len, void *dst, size_t size) {
+nay_status nayw_snappy_uncompress(void *ctx, const void *src, size_t len, void *dst, size_t size) {
   (void)ctx;
   snappy_input in = {src, (const uint8_t *)src + len};
   uint8_t *out = dst, *end = out + size;
   uint32_t number, offset;
-  if (!input_varint(&in, &number) || number != size) return false;
+  if (!input_varint(&in, &number) || number != size) return NAY_ECORRUPT;
   while (in.at < in.end) {
-    if (!input_element(&in, &number, &offset) || number > (size_t)(end - out)) return false;
+    if (!input_element(&in, &number, &offset) || number > (size_t)(end - out)) return NAY_ECORRUPT;
     if (offset == 0) {
-      if (number > (size_t)(in.end - in.at)) return false;
+      if (number > (size_t)(in.end - in.at)) return NAY_ECORRUPT;
       memcpy(out, in.at, number);
       in.at += number;
     } else {
-      if (offset > (size_t)(out - (uint8_t *)dst)) return false;
+      if (offset > (size_t)(out - (uint8_t *)dst)) return NAY_ECORRUPT;
       const uint8_t *from = out - offset;
       for (uint32_t i = 0; i < number; i++) out[i] = from[i]; /* may overlap */
     }
     out += number;
   }
-  return out == end;
+  return out == end ? NAY_OK : NAY_ECORRUPT;
 }

@@ -4,7 +4,7 @@
 
 #include "nay_sst.h"
 
-bool nayw_snappy_size(void *ctx, const void *src, size_t len, size_t *size);
-bool nayw_snappy_uncompress(void *ctx, const void *src, size_t len, void *dst, size_t size);
+nay_status nayw_snappy_size(void *ctx, const void *src, size_t len, size_t *size);
+nay_status nayw_snappy_uncompress(void *ctx, const void *src, size_t len, void *dst, size_t size);
 
 #endif /* NAYW_SNAPPY_H */

@@ -1,4 +1,6 @@
 import { EEND, ENOENT, optionsOf, refuse } from './error.js';
+
+const DELETE = 1; // nay_sst_entry_type
 import { typedKey } from './keytype.js';
 import { Handle, OWN, bytesOf, liveOf } from './memory.js';
 
@@ -133,8 +135,8 @@ function makeTable(m, structs, keys) {
     const value = x.nay_sst_iter_value(iter, m.cell);
     const at = { value: m.copyOut(value, m.number(m.cell)), sequence: 0n, deleted: false };
     if (!internal) return { key: m.copyOut(key, keyLen), ...at };
-    const split = structs.output('sstVersion', (out) => m.check(x.nay_sst_key_split(key, keyLen, out)));
-    return { key: m.copyOut(split.key, split.len), value: at.value, sequence: split.sequence, deleted: split.deleted };
+    const split = structs.output('sstEntry', (out) => m.check(x.nay_sst_key_split(key, keyLen, out)));
+    return { key: m.copyOut(split.key, split.len), value: at.value, sequence: split.sequence, deleted: split.type === DELETE };
   }
   const live = liveOf(Table);
   return Table;

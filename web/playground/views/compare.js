@@ -7,7 +7,7 @@ import { NumberField, applyParams } from '../field.js';
 import { lineOf } from '../families.js';
 import { groupsOf } from '../groups.js';
 import { EXAMPLES, absentLines, keyAt } from '../keys.js';
-import { button, keyInput, note, oneLine, panel, row, table } from '../parts.js';
+import { button, keyInput, note, oneLine, panel, pictureFirst, row, stack, table } from '../parts.js';
 import { bytes, count, percent, wilson } from '../number.js';
 import { aboutOf, rings, needed, verdict } from '../scripts.js';
 import { Stage } from '../stage.js';
@@ -48,24 +48,27 @@ class Compare {
       return { name, input, label: h('label', { class: 'check', title: lineOf(name, traits) }, input, name) };
     });
     this.ask = keyInput('A key to ask all of them', 'a key');
-    this.out = h('div', { class: 'stack', 'aria-live': 'polite' });
+    this.out = h('div', { 'aria-live': 'polite' });
     this.pictures = h('div', { class: 'sides' });
+    const settings = panel(
+      h('fieldset', null, h('legend', null, 'Two or three families'), h('div', { class: 'row checks' }, this.boxes.map((x) => x.label))),
+      this.n.element,
+      this.fpr.element,
+    );
+    settings.classList.add('extra');
     this.element = h(
       'div',
       null,
       this.notices.element,
-      h('div', { class: 'stack' },
-        panel(
-          h('fieldset', { class: 'extra' }, h('legend', null, 'Two or three families'), h('div', { class: 'row checks' }, this.boxes.map((x) => x.label))),
-          h('div', { class: 'pairs extra' }, this.n.element, this.fpr.element),
+      pictureFirst(
+        stack(panel(
           oneLine(this.ask, 'Ask all', this.notices.guard((key) => this.question(key))),
           row(
             button('A key that is in', this.notices.guard(() => this.question(this.keys[this.keys.length - 1])), 'link'),
             button('A key that fools one of them', this.notices.guard(() => this.fool()), 'link'),
           ),
-          this.out,
-        ),
-        this.pictures,
+        ), this.pictures, panel(this.out)),
+        settings,
       ),
     );
   }
@@ -146,7 +149,8 @@ class Compare {
     if (!side.filter) return panel(h('h3', null, side.kind), note(`Not possible: ${side.error}.`));
     side.stage = new Stage({ label: `The payload of the ${side.kind} filter`, describe: (cell) => this.describe(side, cell), onpick: (cell) => announce(this.describe(side, cell)) });
     side.told = h('p', { class: 'note' });
-    return panel(h('h3', null, side.kind), side.stage.element, side.told);
+    side.says = h('strong');
+    return panel(h('div', { class: 'row' }, h('h3', null, side.kind), side.says), side.told, side.stage.element);
   }
 
   describe(side, cell) {
@@ -177,6 +181,8 @@ class Compare {
       side.stage.clearMarks();
       for (const step of needed(side.why)) for (const m of rings(step)) side.stage.mark(m.bit, m.mark);
       side.stage.flush();
+      side.says.textContent = side.why.maybe ? 'maybe' : 'nay';
+      side.says.className = `says ${side.says.textContent}`;
       side.told.textContent = `${side.why.maybe ? 'Maybe' : 'Nay'}: ${verdict(aboutOf(side.traits, side.why), side.why)}.`;
     }
     this.out.replaceChildren(this.table(key, isIn));
@@ -203,6 +209,7 @@ class Compare {
       caption: `${count(this.n.value)} keys, the same in each, and an FPR of ${percent(this.fpr.value)} asked for`,
       head: ['family', ...sides.map((x) => x.kind)],
       rows,
+      className: 'compared',
     });
   }
 

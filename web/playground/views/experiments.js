@@ -3,7 +3,7 @@
  * a click. The numbers come from filters that are made, filled and probed in the page.
  */
 import { h, announce } from '../dom.js';
-import { breathe } from '../frames.js';
+import { breathe, room } from '../frames.js';
 import { absentLines, keyLines } from '../keys.js';
 import { count, percent, wilson } from '../number.js';
 import { table } from '../parts.js';
@@ -25,8 +25,8 @@ function trial(filter, n, from, probes) {
 async function rate(make, n, { filters = 1, probes = 200000 } = {}) {
   let hits = 0;
   for (let i = 0; i < filters; i += 1) {
+    if (room('probes') < probes || room('keys') < n) await breathe();
     hits += trial(make(), n, i * n, probes).hits;
-    if (i % 16 === 15) await breathe();
   }
   const total = filters * probes;
   const [low, high] = wilson(hits, total);

@@ -53,6 +53,8 @@ class Inside {
     this.inner = h('div');
     const label = h('label', { for: 'layout-of-bytes' }, 'Layout of the bytes');
     const never = note('Layouts without a magic number are read when you name them, never guessed.');
+    const layout = panel(h('div', { class: 'field' }, label, this.format, never));
+    layout.classList.add('later');
     const left = stack(
       this.drop.element,
       panel(
@@ -65,7 +67,6 @@ class Inside {
             ),
           ),
         ),
-        h('div', { class: 'field' }, label, this.format, never),
       ),
       panel(
         title('Ask for a key'),
@@ -76,6 +77,7 @@ class Inside {
         ),
         this.answer,
       ),
+      layout,
     );
     const how =
       'Click into the picture, then a byte below: one bit of it is flipped, and the library opens the file again.';

@@ -7,7 +7,7 @@ import { NumberField, Choice, applyParams, attempt, values } from '../field.js';
 import { Player } from '../player.js';
 import { plotWidth } from '../plot.js';
 import { breathe } from '../frames.js';
-import { button, cols, keyInput, note, oneLine, panel, row, rule, stack, table, title } from '../parts.js';
+import { button, keyInput, note, oneLine, panel, pictureFirst, row, rule, stack, table, title } from '../parts.js';
 import { Tree, idOf, keyOf, userOf, prefixOf } from '../tree.js';
 import { bytes, count, percent } from '../number.js';
 
@@ -118,7 +118,7 @@ class Lsm {
       ),
       panel(this.table),
     );
-    this.element = h('div', null, this.notices.element, cols(left, right));
+    this.element = h('div', null, this.notices.element, pictureFirst(right, left));
   }
 
   legend() {
@@ -278,7 +278,7 @@ class Lsm {
   scanRange() {
     const low = this.pick();
     this.notices.say(
-      `Scan from ${keyOf(low)} to ${keyOf(low + 40)}: a filter answers for keys and prefixes, not for ranges, so every table that overlaps is read.`,
+      `Scan from ${keyOf(low)} to ${keyOf(low + 40)}: these filters answer for keys and prefixes, not for ranges, so every table that overlaps is read.`,
     );
     this.play(this.tree.scan(low, low + 40), low, low + 40);
   }

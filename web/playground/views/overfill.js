@@ -11,7 +11,7 @@ import { Density } from '../density.js';
 import { breathe } from '../frames.js';
 import { absentLines, countLines, keyLines, readFile, takeLines } from '../keys.js';
 import { bytes, count, percent, readNumber, wilson } from '../number.js';
-import { button, cols, FileDrop, note, panel, row, stack, title } from '../parts.js';
+import { button, FileDrop, note, panel, pictureFirst, row, stack, title } from '../parts.js';
 import { plot } from '../plot.js';
 import { colourOf, lineOf } from '../families.js';
 import { shapeOf } from '../groups.js';
@@ -19,7 +19,7 @@ import { Experiments } from './experiments.js';
 
 const PROBES = 200000;
 const PIECES = 8; /* of a load: after each the state is drawn */
-const MOST_PIECE = 1 << 18;
+const MOST_PIECE = 1 << 16;
 
 /* measure: the FPR of a filter by keys that were never added. */
 function measure(filter, from, n = PROBES) {
@@ -125,7 +125,7 @@ class Overfill {
         this.keys.element,
         this.drop.element,
         this.amount.element,
-        row(this.addButton, few(0.1, '+10%'), few(1, '+100%'), empty),
+        this.addButton,
       ),
     );
     const compare = button(
@@ -134,6 +134,7 @@ class Overfill {
     );
     const right = stack(
       panel(
+        row(few(0.1, '+10%'), few(1, '+100%'), empty),
         this.figures,
         this.bar,
         this.density.element,
@@ -147,7 +148,7 @@ class Overfill {
       ),
     );
     const said = h('div', { class: 'stack said' }, h('h3', { class: 'extra' }, 'Often said, and measured here'), this.experiments.element);
-    const filling = cols(left, right);
+    const filling = pictureFirst(right, left);
     if (asked) filling.classList.add('extra'); /* in a frame: the experiment alone */
     this.element = h('div', null, this.notices.element, filling, said);
   }
@@ -408,7 +409,7 @@ class Overfill {
         const m = measure(filter, this.probed, 50000);
         this.probed += m.n;
         points.push({ x: i / 8, y: m.fpr, low: m.low, high: m.high });
-        if (i % 6 === 0) await breathe();
+        await breathe();
       }
     } catch (error) {
       if (error.statusName !== 'EFULL') throw error;

@@ -5,7 +5,7 @@
 import { h, announce, figure, Notices, explainError } from '../dom.js';
 import { NumberField, Choice, applyParams } from '../field.js';
 import { FAMILIES, ABILITIES } from '../families.js';
-import { cols, panel, rule, table } from '../parts.js';
+import { cols, panel, rule, stack, table } from '../parts.js';
 import { bytes, count, money, percent } from '../number.js';
 
 const GIB = 1024 ** 3;
@@ -27,13 +27,14 @@ class Plan {
     if (unknown !== undefined)
       this.notices.say(`The link needs '${unknown.slice(0, 20)}': no family is known by that.`, true);
     const check = (input, label) => h('label', { class: 'check' }, input, label);
-    const left = panel(
+    const size = panel(
       this.n.element,
       this.by.element,
       this.fpr.element,
       this.bits.element,
       this.memory.element,
-      rule(),
+    );
+    const rest = panel(
       h(
         'fieldset',
         null,
@@ -45,7 +46,8 @@ class Plan {
       this.price.element,
       this.copies.element,
     );
-    this.element = h('div', null, this.notices.element, cols(left, this.out));
+    rest.classList.add('later');
+    this.element = h('div', null, this.notices.element, cols(stack(size, rest), this.out));
     this.update();
   }
 

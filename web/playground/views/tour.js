@@ -212,7 +212,7 @@ const STEPS = [
       return {
         say: [
           p('A mail, a web page, a password: programs often ask whether something is in a large set. Keeping the whole set answers exactly, and takes memory for every key.'),
-          p('A ', b('membership filter'), ' keeps only some bits, and has two answers. ', b('Nay'), ': certainly not in. ', b('Maybe'), `: probably in. Here is one of ${BITS} bits. It is empty: every bit is 0.`),
+          p('A ', b('membership filter'), ' keeps only some bits, and has two answers. ', b('Nay'), ': certainly not in. ', b('Maybe'), `: it may be in. Here is one of ${BITS} bits. It is empty: every bit is 0.`),
         ],
         show: {},
       };

@@ -12,6 +12,7 @@ import { groupsOf, shapeOf } from '../groups.js';
 import { aboutOf, arrayBit, askScript, inArray, settle, slotName, verdict } from '../scripts.js';
 import { Ledger } from '../ledger.js';
 import { addLines, addScript, bandScript, peelScript, tickScript } from '../tracing.js';
+import { spend } from '../frames.js';
 import { EXAMPLES, keyAt } from '../keys.js';
 import { sceneOf } from '../families.js';
 import { answerLine, note, table } from '../parts.js';
@@ -129,6 +130,7 @@ class Work extends WorkPage {
         const events = this.isStatic() ? [] : this.engine.record(() => fresh.add(key), 256).events;
         ledger.add(key, events, this.traits.expire ? fresh.explain(key) : { ngroups: 1 });
       }
+      spend('keys', keys.length);
       while (params.window && this.ticks.length > ledger.ticks.length) this.pass(fresh, ledger);
       return { fresh, ledger };
     } catch (error) {
