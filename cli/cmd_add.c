@@ -7,6 +7,7 @@
 #include "maker.h"
 #include "numbers.h"
 #include "outfile.h"
+#include "window_time.h"
 
 #define ADD_FPR 0.01 /* of --create without -p, -b and -M */
 
@@ -16,6 +17,7 @@ typedef struct add_options {
   filter_options filter;
   keys_options keys;
   output_options output;
+  window_options window;
   bool create;
 } add_options;
 
@@ -26,6 +28,7 @@ static const char *add_size_option(const add_options *o) {
          : o->size.fpr != 0          ? "-p"
          : o->size.bits_per_key != 0 ? "-b"
          : o->size.nbytes != 0       ? "-M"
+         : o->window.length != NULL  ? "--window"
                                      : NULL;
 }
 
@@ -46,7 +49,8 @@ static void add_check_options(const add_options *o) {
 static double add_check_plan(const add_options *o, const nay_filter *f, const char *path) {
   nay_params is = {.size = sizeof is};
   if (nay_filter_params(f, &is) != NAY_OK) return o->size.fpr; /* it tells no plan */
-  const char *option = contradiction(&o->size, &is);
+  const char *option =
+      window_contradicts(&o->window, &is) ? "--window" : contradiction(&o->size, &is);
   if (option == NULL)
     return same_plan(&o->size, ADD_FPR, &is) ? size_params(&o->size, o->filter.format, ADD_FPR).fpr
                                              : 0;
@@ -60,6 +64,7 @@ static double add_check_plan(const add_options *o, const nay_filter *f, const ch
 static nay_filter *add_create(const add_options *o, double *fpr) {
   nay_params p = size_params(&o->size, o->filter.format, ADD_FPR);
   if (filterfile_secret(o->filter.secret, p.key)) p.hash = NAY_HASH_SIPHASH;
+  if (o->window.length != NULL) window_params(&o->window, &o->size, &p);
   if (!can_add(p.kind)) {
     die(EXIT_TROUBLE, "a %s filter is static: nay build makes it from all keys",
         nay_kind_name(p.kind));
@@ -68,6 +73,22 @@ static nay_filter *add_create(const add_options *o, double *fpr) {
   nay_filter *f = new_filter(o->filter.format, &p);
   describe_filter(&o->keys, f);
   return f;
+}
+
+static uint64_t add_keys(const add_options *o, nay_filter *f, const char *const *paths,
+                         size_t npaths, const char *path) {
+  if (window_begin(&o->window)) {
+    return window_fill(&o->common, &o->window, &o->keys, paths, npaths, f, path);
+  }
+  if (window_is_timed(f)) {
+    message("%s: its clock stands still without --now or --time-column: nothing is forgotten",
+            path);
+  }
+  key_stream *s = stream_open(&o->common, &o->keys, paths, npaths, f);
+  add_all(&o->common, f, s);
+  uint64_t nkeys = stream_nkeys(s);
+  stream_close(s);
+  return nkeys;
 }
 
 static int add_run(options *common) {
@@ -87,10 +108,7 @@ static int add_run(options *common) {
   if ((traits & NAY_CAN_ADD) == 0) {
     die(EXIT_TROUBLE, "a %s filter is static: rebuild it from all keys", kind);
   }
-  key_stream *s = stream_open(&o->common, &o->keys, paths, npaths, f);
-  add_all(&o->common, f, s);
-  uint64_t nkeys = stream_nkeys(s);
-  stream_close(s);
+  uint64_t nkeys = add_keys(o, f, paths, npaths, path);
   filterfile_save(f, out);
   int status =
       filterfile_report_new(&o->common, creates ? "created" : "added to", out, f, nkeys, asked);
@@ -111,6 +129,7 @@ static const option_use add_uses[] = {
     TAKES(add_options, filter, FILTER_FORMAT | FILTER_SECRET),
     TAKES(add_options, keys, KEYS_ARGS | KEYS_DIRS | KEYS_STYLE),
     TAKES(add_options, output, OUTPUT_FILE),
+    TAKES(add_options, window, WINDOW_LENGTH | WINDOW_COLUMN),
     REPORTS(REPORT_JSON | REPORT_STRICT | REPORT_PROGRESS),
     {0},
 };
@@ -134,6 +153,10 @@ const command command_add = {
         "be read, nothing is written. When the filter then holds more keys than planned, a "
         "warning states the promised false-positive rate (FPR) and the current one; with --strict "
         "the exit status is then 4.\n"
+        "\n"
+        "A window by time is told what time it is: --now, or a --time-column as in nay build. "
+        "Without "
+        "them its clock stands still and nothing is forgotten.\n"
         "\n"
         "--create makes the filter when its file does not exist, as nay build -n does; the default "
         "is -p 1%. When it exists, options that would have planned another number of keys, size or "

@@ -6,6 +6,7 @@
 #include "numbers.h"
 #include "outfile.h"
 #include "range_form.h"
+#include "window_time.h"
 
 typedef struct build_options {
   options common;
@@ -13,6 +14,7 @@ typedef struct build_options {
   filter_options filter;
   keys_options keys;
   output_options output;
+  window_options window;
   bool store_key;
   const char *meta;
 } build_options;
@@ -35,6 +37,21 @@ static int build_warn_window(const options *o, const nay_filter *f, uint64_t nke
   return o->strict ? EXIT_OVERFILLED : status;
 }
 
+static nay_filter *build_filter(const build_options *o, nay_params *p, const char *const *paths,
+                                size_t npaths, uint64_t *nkeys, const char *out) {
+  if (!window_begin(&o->window)) {
+    return make_filter(&o->common, &o->keys, o->filter.format, p, paths, npaths, nkeys);
+  }
+  if (o->window.length == NULL) {
+    die(EXIT_TROUBLE, "--now and --time-column are for windows by time: give --window too");
+  }
+  window_params(&o->window, &o->size, p);
+  stream_must_exist(&o->common, &o->keys, paths, npaths);
+  nay_filter *f = new_filter(o->filter.format, p);
+  *nkeys = window_fill(&o->common, &o->window, &o->keys, paths, npaths, f, out);
+  return f;
+}
+
 static int build_run(options *common) {
   build_options *o = (build_options *)common;
   const char *out = o->output.path != NULL ? o->output.path : "-";
@@ -51,7 +68,7 @@ static int build_run(options *common) {
   size_t npaths;
   const char *const *paths = keys_operands(&o->common, &o->keys, 0, &npaths);
   paths = key_files_list(&o->keys, paths, &npaths);
-  nay_filter *f = make_filter(&o->common, &o->keys, o->filter.format, &p, paths, npaths, &nkeys);
+  nay_filter *f = build_filter(o, &p, paths, npaths, &nkeys, out);
   describe_filter(&o->keys, f);
   if (o->meta != NULL) {
     const nay_format *format = nay_filter_format(f);
@@ -83,6 +100,7 @@ static const option_use build_uses[] = {
     TAKES(build_options, filter, FILTER_FORMAT | FILTER_SECRET),
     TAKES(build_options, keys, KEYS_ARGS | KEYS_DIRS | KEYS_STYLE),
     TAKES(build_options, output, OUTPUT_FILE),
+    TAKES(build_options, window, WINDOW_LENGTH | WINDOW_COLUMN),
     REPORTS(REPORT_JSON | REPORT_STRICT | REPORT_PROGRESS),
     {0},
 };
@@ -117,6 +135,14 @@ const command command_build = {
         "(-t window) "
         "takes the keys in their order and holds the last -n; a warning says when more were read, "
         "and with --strict the exit status is then 4.\n"
+        "\n"
+        "--window makes a window by time instead, which forgets each key after that time. Its "
+        "clock "
+        "counts seconds since 1970, as that of a window by SECONDS in Redis. The keys come at "
+        "--now, "
+        "by default this moment, or each at the time in its --time-column: rows in the order of "
+        "their times, as in a log; one that is late is taken at the time of the rows before it, so "
+        "that none is forgotten too early, and one later than --now is a bad record.\n"
         "\n"
         "-t range makes a filter that is asked for ranges, with nay check --ranges: --range-length "
         "says how long they are at most. Integers, floats, dates and timestamps (--key) have "

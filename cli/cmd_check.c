@@ -15,6 +15,7 @@
 #include "parquetfile.h"
 #include "select.h"
 #include "tablefile.h"
+#include "window_time.h"
 
 #define CHECK_FILTERS 64
 
@@ -23,6 +24,7 @@ typedef struct check_options {
   filter_options filter;
   keys_options keys;
   select_options select;
+  window_options window;
   bool invert, annotate;
   bool any, all, which; /* the operands are filters */
   const char *in;       /* a column: they are Parquet files */
@@ -295,6 +297,9 @@ static void check_open(check *c, check_options *o) {
     bool by_keys = c->filters[f] != NULL && nay_filter_kind(c->filters[f]) == NAY_RANGE;
     c->shares_hash[f] = !by_keys && filters_hash_alike(c->filters[0], c->filters[f]);
     described_by(&o->keys, c->names[f], check_states(c, f));
+    if (!window_begin(&o->window)) continue;
+    if (c->filters[f] == NULL) die(EXIT_TROUBLE, "--now is for windows by time, not for tables");
+    window_advance(&o->window, c->filters[f], c->names[f]);
   }
 }
 
@@ -474,6 +479,7 @@ static const option_row check_rows[] = {
 };
 static const option_use check_uses[] = {
     TAKES(check_options, filter, FILTER_FILE_FORMAT | FILTER_SECRET),
+    TAKES(check_options, window, 0),
     TAKES(check_options, select, SELECT_COUNT | SELECT_MAX_COUNT | SELECT_NAMES),
     TAKES(check_options, keys,
           KEYS_FILES | KEYS_DIRS | KEYS_ARGS | KEYS_NAME | KEYS_LINE_NUMBER | KEYS_STYLE),
@@ -516,6 +522,10 @@ const command command_check = {
         "numbers, which follow its name when there are several, and with -c and -q, which print no "
         "keys, also with -a, there is nothing to "
         "number. "
+        "--now asks a window by time as of that moment: what is too old then is gone. The file "
+        "stays "
+        "as it is; without --now the answer is that of its last change.\n"
+        "\n"
         "-H prints the name before each key also of one file, and with -c a count for each file; "
         "-l "
         "prints the names of the files with a selected key. "

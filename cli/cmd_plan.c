@@ -287,6 +287,12 @@ static const option_row plan_rows[] = {
              "the reads that each wastes"},
     {"absent", 0, "SHARE", TEXT_AT(plan_options, absent),
      .help = "LSM tree: share of the lookups whose key is absent, such as 90% (default 100%)"},
+    {"read-latency", 0, "TIME", TEXT_AT(plan_options, read_latency),
+     .help =
+         "LSM tree: time to read a data block, such as 100us: tells what the lookups of --reads "
+         "take with and without filters"},
+    {"probe-time", 0, "TIME", TEXT_AT(plan_options, probe_time),
+     .help = "LSM tree: time to probe a filter, such as 67ns (default 0)"},
     {"sweep", 0, "LIST", TEXT_AT(plan_options, sweep),
      .help = "LSM tree: one line for each of several bits per key, such as 8,10,12"},
     {"rocksdb", 0, NULL, FLAG_AT(plan_options, rocksdb),
@@ -340,7 +346,9 @@ const command command_plan = {
         "levels get no filter. The budget is -M in all, -b for each key, or what -p takes on every "
         "level (default 1%). Without -t, runs that flushes write get blocked filters and runs that "
         "compactions write ribbon filters. --reads tells the reads that are wasted each second, "
-        "--sweep compares several budgets. --rocksdb prints the plan as a filter_policy for nay's "
+        "--sweep compares several budgets. --read-latency makes times of reads: no block is "
+        "cached, "
+        "and no two reads overlap. --rocksdb prints the plan as a filter_policy for nay's "
         "RocksDB plug-in.",
     .examples =
         "$ nay plan -n 1M -p 1% --no-measure -t blocked\n"

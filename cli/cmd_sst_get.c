@@ -138,7 +138,7 @@ static void get_print_counts(const get *g) {
     get_prom(g);
   } else if (selection_counts(&g->o->common, &g->o->select)) {
     if (g->o->common.json) get_json_count(g);
-    if (!g->o->common.json) table_print_count(g->o, NULL, g->selection.nselected);
+    if (!g->o->common.json) out_text("%llu\n", (unsigned long long)g->selection.nselected);
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "key_print.h"
 #include "keys.h"
+#include "numbers.h"
 #include "select.h"
 #include "table_foreign.h"
 #include "tables.h"
@@ -193,7 +194,7 @@ static void scan_count(const scan *s, const table_list *t) {
   const sst_options *o = s->o;
   if (!selection_counts(&o->common, &o->select)) return;
   if (!o->common.json) {
-    table_print_count(o, NULL, s->selected);
+    out_text("%llu\n", (unsigned long long)s->selected);
     return;
   }
   json_begin("nay.sst.scan/1");
@@ -203,7 +204,7 @@ static void scan_count(const scan *s, const table_list *t) {
     nay_sst_info info = {.size = sizeof info};
     nay_sst_stats(t->at[i], &info);
     json_open(NULL, '{');
-    json_text("file", t->names[i]);
+    json_text("table", t->names[i]);
     json_count("nrange_checks", info.counters.range_checks);
     json_count("nrange_useful", info.counters.range_useful);
     json_count("nrange_false_positives", info.counters.range_false_positives);
@@ -215,6 +216,23 @@ static void scan_count(const scan *s, const table_list *t) {
   }
   json_close();
   json_end();
+}
+
+/* A table that its prefix filter excludes is not searched: no block of it is read. */
+static void scan_report(const table_list *t) {
+  uint64_t checks = 0, useful = 0, reads = 0;
+  nay_sst_info is = {.size = sizeof is};
+  for (size_t i = 0; i < t->n; i++) {
+    nay_sst_stats(t->at[i], &is);
+    checks += is.counters.prefix_checks;
+    useful += is.counters.prefix_useful;
+    reads += is.counters.block_reads;
+  }
+  if (checks == 0) return;
+  char probed[NUMBER_TEXT], nays[NUMBER_TEXT], blocks[NUMBER_TEXT];
+  message("prefix filters probed: %s, tables excluded by them: %s, blocks read: %s",
+          count_text((double)checks, probed), count_text((double)useful, nays),
+          count_text((double)reads, blocks));
 }
 
 int sst_scan(sst_options *o) {
@@ -245,6 +263,7 @@ int sst_scan(sst_options *o) {
   }
   scan_count(&s, &t);
   out_flush();
+  if (!o->common.json) scan_report(&t);
   free(s.last);
   free(s.text);
   tables_close(&t);

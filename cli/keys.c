@@ -125,6 +125,23 @@ static bool reader_is_text(const key_reader *r) {
   return r->how.type == NAY_KEY_TEXT && r->how.ntransformations == 0;
 }
 
+/* The value is one more field, the last: that of an option, or of -k. */
+static void reader_json_value(key_reader *r, const keys_options *s) {
+  json_paths *paths = &r->json->paths;
+  unsigned nkeys = paths->n;
+  if (s->value == NULL && nkeys < 2) {
+    die(EXIT_TROUBLE, "--jsonl: a second field is the value: -k key,value");
+  }
+  if (s->value == NULL) return;
+  size_t room = strlen(s->column) + strlen(s->value) + 2;
+  char *both = must_alloc(room);
+  snprintf(both, room, "%s,%s", s->column, s->value);
+  const char *why = json_paths_parse(both, paths);
+  free(both);
+  if (why == NULL && paths->n != nkeys + 1) why = "not a single field";
+  if (why != NULL) die(EXIT_TROUBLE, "the field of the value, '%s': %s", s->value, why);
+}
+
 static void reader_json(key_reader *r, const keys_options *s) {
   if (s->column == NULL) die(EXIT_TROUBLE, "--jsonl: say which field is the key, by -k");
   if (s->header || s->delimiter != NULL) {
@@ -136,6 +153,7 @@ static void reader_json(key_reader *r, const keys_options *s) {
   if (s->ranges != NULL && r->json->paths.n != 2) {
     die(EXIT_TROUBLE, "--ranges: -k names two fields, the first and the second end: -k from,to");
   }
+  if (r->values) reader_json_value(r, s);
 }
 
 void key_reader_end(key_reader *r) {
@@ -218,7 +236,7 @@ const char *key_reader_place(const key_reader *r, char text[64]) {
 uint64_t key_reader_next_line(const key_reader *r) { return r->nrecords + r->ninner + 1; }
 
 size_t key_reader_scratch(const key_reader *r, size_t len, size_t nrecords) {
-  if (r->framing == FRAME_JSON) return 8 * len + (JSON_NUMBER + 40) * (nrecords + 1);
+  if (r->framing == FRAME_JSON) return 9 * len + 2 * (JSON_NUMBER + 40) * (nrecords + 1);
   return KEY_SCRATCH(len) + 8 * (nrecords + 1);
 }
 
@@ -346,9 +364,9 @@ static key_result json_bad(key_failure *fail, const char *why, size_t at) {
 }
 
 /* Several fields are one text: the array of their texts in JSON, which no other fields have. */
-static void json_join(const key_json *json, uint8_t *scratch, key_record *record) {
+static void json_join(const key_json *json, size_t npaths, uint8_t *scratch, key_record *record) {
   size_t n = 0;
-  for (size_t i = 0; i < json->paths.n; i++) {
+  for (size_t i = 0; i < npaths; i++) {
     const json_value *value = &json->values[i];
     scratch[n++] = i == 0 ? '[' : ',';
     if (value->is_plain) { /* without escapes, and without anything that needs one */
@@ -378,14 +396,15 @@ static void json_text_of(const key_json *json, size_t i, uint8_t *scratch, key_r
   record->text_len = record->scratch_used = json_value_text(value, scratch);
 }
 
-/* Two fields are the ends of a range. */
-static void json_ends(const key_json *json, uint8_t *scratch, key_record *record) {
-  json_text_of(json, 1, scratch, record);
-  record->value = record->text;
-  record->value_len = record->text_len;
-  size_t used = record->scratch_used;
-  json_text_of(json, 0, scratch + used, record);
-  record->scratch_used += used;
+/* The value, behind the text of the key. */
+static void json_value_of(const key_json *json, size_t i, uint8_t *scratch, key_record *record) {
+  const json_value *value = &json->values[i];
+  record->value = value->at;
+  record->value_len = value->len;
+  if (value->is_plain) return;
+  record->value = scratch + record->scratch_used;
+  record->value_len = json_value_text(value, scratch + record->scratch_used);
+  record->scratch_used += record->value_len;
 }
 
 static key_result frame_json(key_reader *r, const uint8_t *p, const uint8_t *end, bool last,
@@ -399,15 +418,14 @@ static key_result frame_json(key_reader *r, const uint8_t *p, const uint8_t *end
                               &record->nkeys, &at, &record->skip);
   if (why != NULL) return json_bad(fail, why, at);
   if (record->skip) return KEY_OK;
-  if (r->range_filter != NULL) {
-    json_ends(r->json, scratch, record);
-    record->nkeys = 1;
-  } else if (r->json->paths.n > 1) {
-    json_join(r->json, scratch, record);
-    record->nkeys = 1;
+  size_t npaths = r->json->paths.n - r->values;
+  if (npaths > 1) {
+    json_join(r->json, npaths, scratch, record);
   } else {
     json_text_of(r->json, 0, scratch, record);
   }
+  if (r->json->paths.n > 1) record->nkeys = 1;
+  if (r->values) json_value_of(r->json, npaths, scratch, record);
   return KEY_OK;
 }
 

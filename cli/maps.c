@@ -79,8 +79,7 @@ nay_filter *map_open(const char *path, const char *secret) {
 /* Without an option a row is a line: the key, a tab, the value, and nothing else. */
 static keys_options row_style(const keys_options *keys) {
   keys_options style = *keys;
-  if (style.jsonl) die(EXIT_TROUBLE, "a map needs rows: --jsonl has no values");
-  bool columns = style.csv || style.tsv || style.separator != NULL;
+  bool columns = style.csv || style.tsv || style.jsonl || style.separator != NULL;
   bool binary = style.length_prefixed || style.type == KEY_U64LE;
   if (style.value != NULL && binary) {
     die(EXIT_TROUBLE, "--value names a column; a binary row is a key and 8 bytes of value");

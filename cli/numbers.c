@@ -102,6 +102,33 @@ bool number_span(const char *text, uint64_t *seconds) {
   return true;
 }
 
+bool number_time(const char *text, double *seconds) {
+  static const char *const units[] = {"ns", "us", "ms", "s"};
+  static const double lengths[] = {1e-9, 1e-6, 1e-3, 1};
+  double number;
+  const char *rest;
+  if (!number_start(text, &number, &rest)) return false;
+  for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+    if (strcmp(rest, units[i]) != 0) continue;
+    *seconds = number * lengths[i];
+    return *seconds >= 0.999e-9 && *seconds <= 1000;
+  }
+  return false;
+}
+
+const char *time_text(double seconds, char text[NUMBER_TEXT]) {
+  static const char *const units[] = {"s", "ms", "us", "ns"};
+  char digits[NUMBER_TEXT];
+  size_t i = 0;
+  for (; i < 3 && seconds < 0.9995 && seconds > 0; i++) seconds *= 1000;
+  if (seconds >= 999.5) {
+    snprintf(text, NUMBER_TEXT, "%.30s %s", count_text(seconds, digits), units[i]);
+  } else {
+    snprintf(text, NUMBER_TEXT, "%.3g %s", seconds, units[i]);
+  }
+  return text;
+}
+
 const char *count_text(double value, char text[NUMBER_TEXT]) {
   char digits[NUMBER_TEXT];
   if (!isfinite(value)) return strcpy(text, "?");

@@ -6,6 +6,7 @@
  *   sizes   the same, but B is a byte and optional: 10MB, 1GiB
  *   FPRs    0.01  1%  1/256  1e-6
  *   spans   90  90s  15m  1h  7d         seconds without a letter
+ *   times   67ns  100us  1.5ms  2s       always with their unit
  */
 #ifndef NAY_NUMBERS_H
 #define NAY_NUMBERS_H
@@ -20,11 +21,13 @@ bool number_share(const char *text, double *value); /* an FPR, or 0 or 1 */
 bool number_fpr(const char *text, double *value);   /* 0 < value < 1 */
 bool number_real(const char *text, double *value);
 bool number_span(const char *text, uint64_t *seconds);
+bool number_time(const char *text, double *seconds); /* 1 ns to 1,000 s */
 
 /* Texts for people, in the caller's array of NUMBER_TEXT bytes, which is returned. */
 #define NUMBER_TEXT 40
 const char *count_text(double value, char text[NUMBER_TEXT]);   /* 4,182,337 */
 const char *size_text(uint64_t nbytes, char text[NUMBER_TEXT]); /* 5.3 MiB */
+const char *time_text(double seconds, char text[NUMBER_TEXT]);  /* 10.9 s, 67 ns */
 const char *fpr_text(double rate, char text[NUMBER_TEXT]);      /* 0.983%, 9.5e-07 */
 
 /* counted_text: a count and its noun, "1 key", "2,000 keys", "2 entries"; returns text. */

@@ -10,6 +10,7 @@
 
 static const char *const option_on_bad[] = {"fail", "report", "skip", "pass", "line", NULL};
 static const char *const option_range_keys[] = {"default", "be8", "be4", "decimal", NULL};
+static const char *const option_time_unit[] = {"s", "ms", "us", "ns", NULL};
 static const char *const option_when[] = {"auto", "always", "never", NULL};
 
 /* ---- the filter to make ---- */
@@ -230,6 +231,25 @@ static const option_row select_rows[] = {
     {0},
 };
 const option_group select_group = {select_rows};
+
+static const option_row window_rows[] = {
+    {"window", 0, "TIME", TEXT_AT(window_options, length),
+     .help =
+         "the filter forgets keys after TIME, such as 90s, 15m, 1h, 7d; -n says how many come in "
+         "that time",
+     .part = WINDOW_LENGTH},
+    {"now", 0, "TIME", TEXT_AT(window_options, now),
+     .help = "what time it is, for a window by time: seconds since 1970, 2026-01-31T12:00:00Z, a "
+             "date, or now, the clock of this machine"},
+    {"time-column", 0, "NAME|N", TEXT_AT(window_options, column),
+     .help = "window by time: the column or field with the time of each key, as --now has it",
+     .part = WINDOW_COLUMN},
+    {"time-unit", 0, "UNIT", CHOICE_AT(window_options, unit),
+     .help = "window by time: what numbers in that column count (default s):",
+     .choices = option_time_unit, .part = WINDOW_COLUMN},
+    {0},
+};
+const option_group window_group = {window_rows};
 
 static const option_row output_rows[] = {
     {"output", 'o', "FILE", OUTPUT_AT(output_options, path),

@@ -110,6 +110,14 @@ enum {
 };
 extern const option_group select_group;
 
+/* window_options: the time of windows, see window_time.h. */
+typedef struct window_options {
+  const char *length, *now, *column;
+  unsigned unit; /* of numbers in the column: s, ms, us, ns */
+} window_options;
+enum { WINDOW_LENGTH = 1 /* --window */, WINDOW_COLUMN = 2 /* --time-column --time-unit */ };
+extern const option_group window_group;
+
 /* output_options: -o -f. */
 typedef struct output_options {
   const char *path; /* NULL: not given */

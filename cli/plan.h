@@ -15,6 +15,7 @@ typedef struct plan_options {
   bool lsm, tiered, lazy_leveled, rocksdb; /* of LSM trees, as all that follow */
   uint64_t ratio, memtable, flushes, table_keys;
   const char *reads, *absent, *sweep;
+  const char *read_latency, *probe_time;
 } plan_options;
 
 /* plan_layouts: the layouts of --format, in a table or as JSON; returns the exit status. */
@@ -31,6 +32,20 @@ int plan_lsm_run(const plan_options *o);
 void plan_rocksdb_check(const nay_sst_plan_params *params);
 const char *plan_rocksdb_id(const nay_sst_plan *plan, nay_sst_plan_allocation a, nay_kind kind,
                             char id[PLAN_ROCKSDB]);
+
+/* plan_times: seconds that a data block takes to be read, and a filter to be probed; 0: not given.
+ */
+typedef struct plan_times {
+  double read, probe;
+} plan_times;
+
+/*
+ * plan_seconds: what one lookup takes by these times, when the key of a share `absent` of the
+ * lookups is in no run, and the others are those of every key equally often. filters: false: every
+ * run is read until the key is found.
+ */
+double plan_seconds(const nay_sst_plan *plan, nay_sst_plan_allocation a, const plan_times *times,
+                    double absent, bool filters);
 
 /* plan_lsm_refuse: exits when an option of --lsm is given without it. */
 void plan_lsm_refuse(const plan_options *o);

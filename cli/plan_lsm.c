@@ -23,6 +23,7 @@ typedef struct lsm_request {
   double rates[LSM_RATES]; /* lookups per second */
   size_t nrates;
   double absent;
+  plan_times times;        /* read 0: not asked for */
   double sweep[LSM_SWEEP]; /* bits per key; none: as params says */
   size_t nsweep;
   bool rocksdb;
@@ -68,11 +69,18 @@ void plan_lsm_refuse(const plan_options *o) {
     bool given;
     const char *name;
   } rows[] = {
-      {o->ratio != 0, "ratio"},       {o->tiered, "tiered"},
-      {o->memtable != 0, "memtable"}, {o->lazy_leveled, "lazy-leveled"},
-      {o->flushes != 0, "flushes"},   {o->table_keys != 0, "table-keys"},
-      {o->reads != NULL, "reads"},    {o->absent != NULL, "absent"},
-      {o->sweep != NULL, "sweep"},    {o->rocksdb, "rocksdb"},
+      {o->ratio != 0, "ratio"},
+      {o->tiered, "tiered"},
+      {o->memtable != 0, "memtable"},
+      {o->lazy_leveled, "lazy-leveled"},
+      {o->flushes != 0, "flushes"},
+      {o->table_keys != 0, "table-keys"},
+      {o->reads != NULL, "reads"},
+      {o->absent != NULL, "absent"},
+      {o->sweep != NULL, "sweep"},
+      {o->rocksdb, "rocksdb"},
+      {o->read_latency != NULL, "read-latency"},
+      {o->probe_time != NULL, "probe-time"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     if (rows[i].given) die(EXIT_TROUBLE, "--%s is for LSM trees: give --lsm too", rows[i].name);
@@ -104,6 +112,23 @@ static void lsm_tell_flushes(const nay_sst_plan_params *p) {
           count_text((double)most, text[0]), count_text((double)p->nkeys_memtable, text[1]));
 }
 
+static void lsm_times(const plan_options *o, lsm_request *r) {
+  if (o->read_latency == NULL && o->probe_time == NULL) return;
+  if (o->reads == NULL || o->read_latency == NULL) {
+    die(EXIT_TROUBLE, o->reads == NULL ? "--read-latency and --probe-time need --reads"
+                                       : "--probe-time needs --read-latency");
+  }
+  if (o->sweep != NULL && !o->common.json) {
+    die(EXIT_TROUBLE, "--sweep prints no times: --read-latency needs --json beside it");
+  }
+  if (!number_time(o->read_latency, &r->times.read)) {
+    die(EXIT_TROUBLE, "--read-latency: '%s' is not a time such as 100us or 5ms", o->read_latency);
+  }
+  if (o->probe_time != NULL && !number_time(o->probe_time, &r->times.probe)) {
+    die(EXIT_TROUBLE, "--probe-time: '%s' is not a time such as 67ns", o->probe_time);
+  }
+}
+
 static lsm_request lsm_read(const plan_options *o) {
   lsm_request r = {.absent = 1};
   options_refuse(&o->common, "need, max-keys, nbits, probes, fold, format", "plan --lsm");
@@ -133,6 +158,7 @@ static lsm_request lsm_read(const plan_options *o) {
     die(EXIT_TROUBLE, "--absent: '%s' is not a share between 0 and 1 such as 0.9 or 90%%",
         o->absent);
   }
+  lsm_times(o, &r);
   if (o->rocksdb) plan_rocksdb_check(&r.params);
   if (o->rocksdb && o->reads != NULL && !o->common.json) {
     die(EXIT_TROUBLE, "--rocksdb prints the policy alone: --reads needs --json beside it");
@@ -157,6 +183,12 @@ static nay_sst_plan_info lsm_sums(const nay_sst_plan *plan, nay_sst_plan_allocat
   nay_sst_plan_info sums = {.size = sizeof sums};
   if (nay_sst_plan_stats(plan, a, &sums) != NAY_OK) die(EXIT_TROUBLE, "no such plan");
   return sums;
+}
+
+/* What the lookups of a second take, with the filters of an allocation or without any. */
+static double lsm_seconds(const lsm_request *r, const nay_sst_plan *plan, nay_sst_plan_allocation a,
+                          double lookups, bool filters) {
+  return lookups * plan_seconds(plan, a, &r->times, r->absent, filters);
 }
 
 /* Data blocks that are read in vain, of as many lookups. */
@@ -240,6 +272,22 @@ static void lsm_text_reasons(const nay_sst_plan *plan) {
   lsm_text_reason(first, &last);
 }
 
+/* The line of times below that of a rate. */
+static void lsm_text_times(const lsm_request *r, const nay_sst_plan *plan, double lookups) {
+  char text[2][NUMBER_TEXT];
+  if (r->times.read == 0) return;
+  double none = lsm_seconds(r, plan, NAY_SST_PLAN_UNIFORM, lookups, false);
+  out_text("at %s a read", time_text(r->times.read, text[0]));
+  if (r->times.probe > 0) out_text(" and %s a probe", time_text(r->times.probe, text[0]));
+  out_text(", lookups of a second take: %s without filters", time_text(none, text[0]));
+  for (int a = NAY_SST_PLAN_UNIFORM; a <= NAY_SST_PLAN_MONKEY; a++) {
+    double with = lsm_seconds(r, plan, (nay_sst_plan_allocation)a, lookups, true);
+    out_text(", %s %s (%.*fx faster)", time_text(with, text[0]), lsm_allocations[a],
+             none / with < 100 ? 1 : 0, none / with);
+  }
+  out_text("\n");
+}
+
 static void lsm_text(const lsm_request *r) {
   nay_sst_plan *plan = lsm_plan(&r->params);
   nay_sst_plan_info u = lsm_sums(plan, NAY_SST_PLAN_UNIFORM),
@@ -264,6 +312,7 @@ static void lsm_text(const lsm_request *r) {
              count_text(r->rates[i], rate), lsm_share_text(r->absent, share),
              lsm_waste_text(lsm_waste(r, &u, r->rates[i]), text[0]),
              lsm_waste_text(lsm_waste(r, &m, r->rates[i]), text[1]));
+    lsm_text_times(r, plan, r->rates[i]);
   }
   nay_sst_plan_free(plan);
 }
@@ -350,6 +399,13 @@ static void lsm_json_allocation(const lsm_request *r, const nay_sst_plan *plan,
     json_real("lookups_per_s", r->rates[i]);
     json_real("absent_share", r->absent);
     json_real("wasted_per_s", lsm_waste(r, &s, r->rates[i]));
+    if (r->times.read > 0) {
+      double none = lsm_seconds(r, plan, a, r->rates[i], false);
+      double with = lsm_seconds(r, plan, a, r->rates[i], true);
+      json_real("lookups_s", with);
+      json_real("lookups_s_without", none);
+      json_real("speedup", none / with);
+    }
     json_close();
   }
   json_close();

@@ -328,6 +328,7 @@ void stream_close(key_stream *s) {
   if (s->threaded) stream_stop(s);
   stream_tell(s);
   for (unsigned i = 0; i < RING; i++) batch_free(&s->ring[i]);
+  free(s->pending.bytes);
   free(s->skipped_first);
   free(s->unread);
   source_close(s->source);

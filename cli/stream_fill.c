@@ -3,6 +3,7 @@
  * unfinished record at the end of a batch is copied to the front of the next one.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "binary.h"
@@ -70,6 +71,8 @@ static void stream_place(const key_stream *s, char *text, size_t cap) {
 static bool stream_goes_on(const key_stream *s) { return s->mode != ON_BAD_FAIL && s->given; }
 
 #define BINARY_START 65536u /* bytes that a file met in a directory is judged by */
+#define PENDING_LEAST (2 * (size_t)BATCH_BYTES) /* less is copied from batch to batch */
+#define REFRAMED_MOST ((uint64_t)64 << 20)      /* bytes */
 #define STREAM_ZERO "the line has a zero byte"
 
 /* What is wrong with the last record. */
@@ -291,20 +294,73 @@ static bool stream_frame(key_stream *s, key_batch *b, const uint8_t *zero, size_
   return true;
 }
 
+/* ---- reading ---- */
+
+static void stream_forget_pending(key_stream *s) {
+  free(s->pending.bytes);
+  s->pending.bytes = NULL;
+}
+
+/*
+ * After a long record that was none (a quote that no other closes), or a long one that ended early
+ * in what was read for it, much is left over, in lines that fill many batches. It is put aside
+ * once, and read again piece by piece: copied from batch to batch it would cost its square.
+ */
+static void stream_put_aside(key_stream *s) {
+  if (s->carry_len <= PENDING_LEAST || s->searched != 0) return;
+  if (s->pending.bytes != NULL && s->pending.at >= s->carry_len) {
+    s->pending.at -= s->carry_len; /* it came from there, last */
+  } else {
+    size_t behind = s->pending.bytes != NULL ? s->pending.len - s->pending.at : 0;
+    uint8_t *bytes = must_alloc(s->carry_len + behind);
+    memcpy(bytes, s->carry, s->carry_len);
+    if (behind > 0) memcpy(bytes + s->carry_len, s->pending.bytes + s->pending.at, behind);
+    bool last = s->pending.bytes != NULL ? s->pending.last : s->last;
+    stream_forget_pending(s);
+    s->pending.bytes = bytes;
+    s->pending.len = s->carry_len + behind;
+    s->pending.at = 0;
+    s->pending.last = last;
+  }
+  s->last = false;
+  s->carry_len = 0;
+}
+
+static size_t stream_read_pending(key_stream *s, uint8_t *to, size_t room) {
+  size_t left = s->pending.len - s->pending.at, n = left < room ? left : room;
+  memcpy(to, s->pending.bytes + s->pending.at, n);
+  s->pending.at += n;
+  return n;
+}
+
+/* As much again as the batch has: a record may be long, but what follows it may not be. */
+static size_t stream_room(const struct batch_memory *m) {
+  size_t room = m->cap - m->len, most = m->len < BATCH_BYTES ? BATCH_BYTES : m->len;
+  return room < most ? room : most;
+}
+
 /* Reads once more into the batch; at the end of a source the last record gets its terminator. */
 static bool stream_read(key_stream *s, key_batch *b) {
   struct batch_memory *m = b->memory;
   source_failure fail;
   if (m->len == m->cap) batch_grow(m);
-  size_t room = m->cap - m->len;
-  ssize_t n = source_read(s->source, m->bytes + m->len, room, &fail);
+  size_t room = stream_room(m);
+  if (s->pending.bytes != NULL && s->pending.at < s->pending.len) {
+    m->len += stream_read_pending(s, m->bytes + m->len, room);
+    return true;
+  }
+  bool ended = s->pending.bytes != NULL && s->pending.last;
+  stream_forget_pending(s);
+  ssize_t n = ended ? 0 : source_read(s->source, m->bytes + m->len, room, &fail);
   if (n <= 0 && stop_requested()) { /* in the middle of a record: it is not one */
     m->len = s->carry_len = 0;
+    stream_forget_pending(s);
     s->ended = true;
     return true;
   }
   if (n < 0) return stream_fail(b, &fail);
   m->len += (size_t)n;
+  s->nread += (uint64_t)n;
   s->last = n == 0;
   b->idle = n >= 0 && (size_t)n < room;
   if (s->last) m->bytes[m->len] = s->reader.terminator;
@@ -314,16 +370,19 @@ static bool stream_read(key_stream *s, key_batch *b) {
 /*
  * Whether framing can find another record: `searched` bytes hold none. A record that is not plain
  * is framed from its start each time, so what came since must have a terminator, and a long one
- * waits until it is a quarter longer, or the input pauses: the cost stays in proportion to its
- * length.
+ * waits until it is a quarter longer, or the input pauses, which counts while all such attempts
+ * together are in proportion to the input: so is the cost.
  */
-static bool stream_can_frame(const key_stream *s, const key_batch *b, size_t searched) {
+static bool stream_can_frame(key_stream *s, const key_batch *b, size_t searched) {
   const struct batch_memory *m = b->memory;
   if (s->last) return true;
   if (m->len <= searched || (s->checks_binary && m->len < BINARY_START)) return false;
   if (b->plain || searched == 0) return true;
   if (!key_reader_can_end(&s->reader, m->bytes + searched, m->len - searched)) return false;
-  return m->len - searched >= searched / 4 || s->source == NULL || source_is_idle(s->source);
+  if (m->len - searched >= searched / 4 || s->source == NULL) return true;
+  if (s->nreframed > REFRAMED_MOST + 4 * s->nread || !source_is_idle(s->source)) return false;
+  s->nreframed += m->len;
+  return true;
 }
 
 /* Whether the start of the open file shows that it is binary. It is closed then. */
@@ -368,6 +427,7 @@ static bool stream_take(key_stream *s, key_batch *b, size_t *searched) {
 
 /* A file that failed ends where it failed, without its unfinished record; the next one follows. */
 static void stream_abandon(key_stream *s) {
+  stream_forget_pending(s);
   stream_close_source(s);
   s->last = false;
   s->carry_len = s->searched = 0;
@@ -390,6 +450,7 @@ void stream_fill(key_stream *s, key_batch *b) {
   b->idle = false;
   b->hashed = NAY_OK;
   if (s->source != NULL && atomic_load(&s->skipped) >= s->next_path) stream_abandon(s);
+  stream_put_aside(s);
   m->len = s->carry_len;
   while (m->len > m->cap) batch_grow(m);
   if (m->len > 0) memcpy(m->bytes, s->carry, m->len);
@@ -402,7 +463,8 @@ void stream_fill(key_stream *s, key_batch *b) {
     if (frames) ok = stream_take(s, b, &searched);
     if (!ok || b->n > 0 || b->header != NULL || b->bads->n > 0) break;
     stream_keep(s, m, frames);
-    if (s->source == NULL || (s->last && m->len == 0)) {
+    bool aside = s->pending.bytes != NULL;
+    if (!aside && (s->source == NULL || (s->last && m->len == 0))) {
       ok = stream_next_source(s, b);
       searched = 0;
     } else {

@@ -22,7 +22,13 @@ struct key_stream {
   bool wants_header; /* of each file */
   source *source;
   const char *name;
-  bool last;                  /* the source has ended */
+  bool last;        /* the source has ended */
+  struct {          /* bytes that were read for one long record, and belong to others */
+    uint8_t *bytes; /* or NULL */
+    size_t at, len;
+    bool last; /* nothing comes after them in this source */
+  } pending;
+  uint64_t nread, nreframed;  /* bytes read; bytes of records that were framed again in a pause */
   uint8_t *carry;             /* unfinished bytes for the next batch: in the batch before it */
   size_t carry_len, searched; /* `searched` bytes of them hold no terminator */
   uint64_t position;          /* of the files that are closed */

@@ -104,13 +104,3 @@ void table_print_entry(const sst_options *o, const void *key, size_t len, const 
   }
   out_bytes(o->keys.null ? "" : "\n", 1);
 }
-
-void table_print_count(const sst_options *o, const char *schema, uint64_t selected) {
-  if (!o->common.json) {
-    out_text("%llu\n", (unsigned long long)selected);
-    return;
-  }
-  json_begin(schema);
-  json_count("nselected", selected);
-  json_end();
-}

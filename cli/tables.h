@@ -121,10 +121,9 @@ void tables_close(table_list *t);
 /* table_count: counts all entries, which reads and verifies every block. */
 nay_status table_count(const nay_sst *table, nay_diag *diag, uint64_t *entries);
 
-/* table_print_entry: a line of get and scan. table_print_count: what -c prints instead. */
+/* table_print_entry: a line of get and scan. */
 void table_print_entry(const sst_options *o, const void *key, size_t len, const void *value,
                        size_t value_len);
-void table_print_count(const sst_options *o, const char *schema, uint64_t selected);
 
 /* The verbs, each in cmd_sst_<verb>.c. */
 int sst_build(sst_options *o);

@@ -1,24 +1,87 @@
 /* duckdb_aggregate.c - nay_agg and nay_union: a state per group and thread, combined by DuckDB. */
+#define _GNU_SOURCE /* syscall */
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+#endif
 
 #include "duckdb_nay.h"
 
-/* A state is one pointer, NULL before its first row. */
+/* A state is a mark and one pointer, NULL before its first row. */
 typedef struct duck_agg {
+  uint64_t mark;
   nay_sql_agg *agg;
 } duck_agg;
 typedef struct duck_united {
+  uint64_t mark;
   nay_filter *filter;
 } duck_united;
 
-static uint64_t duck_agg_size(duck_info info) {
+static uint64_t duck_state_size(duck_info info) {
   (void)info;
   return sizeof(duck_agg);
 }
+_Static_assert(sizeof(duck_agg) == sizeof(duck_united), "one size for both");
 
-static void duck_agg_init(duck_info info, duck_state state) {
+static const uint64_t duck_mark = UINT64_C(0x9c6e61790d7374f1);
+
+static void duck_state_init(duck_info info, duck_state state) {
   (void)info;
-  memset(state, 0, sizeof(duck_agg));
+  *(duck_agg *)state = (duck_agg){.mark = duck_mark};
+}
+
+/* ---- constant states ------------------------------------------------------------------------- */
+
+/*
+ * DuckDB has one state for all rows of a call where the rows are sorted (nay_agg(x ORDER BY y)) or
+ * the frame of a window is constant (OVER ()). It then passes a vector of one state as if it had as
+ * many as rows (duckdb issue 21537, open with 1.5.6): states[1] and later are whatever memory
+ * follows. Nothing says so; but true states have a mark, and the memory that follows an allocation
+ * of 8 bytes has not: its fourth word is the size of the next block. So a pointer that is no state
+ * tells that all rows are of states[0]. Both the pointers and what they point to may be unreadable.
+ */
+typedef struct duck_pages {
+  uintptr_t known[64]; /* numbers of pages that can be read, each at its number modulo 64 */
+} duck_pages;
+
+enum { DUCK_PAGE = 4096 };
+
+static bool duck_page_readable(duck_pages *pages, uintptr_t page) {
+  if (page == 0) return false;
+  if (pages->known[page % 64] == page) return true;
+#ifdef __linux__
+  /* the kernel copies 8 bytes before it refuses the call: EFAULT where there are none */
+  if (syscall(SYS_rt_sigprocmask, -1, page * DUCK_PAGE, NULL, 8) == 0 || errno == EFAULT)
+    return false;
+#endif
+  pages->known[page % 64] = page;
+  return true;
+}
+
+static bool duck_readable(duck_pages *pages, const void *ptr, size_t len) {
+  uintptr_t from = (uintptr_t)ptr, to = from + len - 1;
+  if (to < from) return false;
+  for (uintptr_t page = from / DUCK_PAGE; page <= to / DUCK_PAGE; page++) {
+    if (!duck_page_readable(pages, page)) return false;
+  }
+  return true;
+}
+
+/* Whether states has a state for each of n rows; false: states[0] is that of all rows. Sanitizers
+ * would stop at the reads beyond a vector of one. */
+__attribute__((no_sanitize("address", "undefined"))) static bool duck_states_are_many(
+    duck_state *states, uint64_t n) {
+  duck_pages pages = {{0}};
+  if (n > 1 && !duck_readable(&pages, states, n * sizeof *states)) return false;
+  for (uint64_t i = 1; i < n; i++) {
+    if (states[i] == states[i - 1]) continue;
+    if (!duck_readable(&pages, states[i], sizeof duck_mark) ||
+        *(const volatile uint64_t *)states[i] != duck_mark)
+      return false;
+  }
+  return true;
 }
 
 /* ---- nay_agg --------------------------------------------------------------------------------- */
@@ -107,8 +170,9 @@ static void duck_agg_update(duck_info info, duck_chunk input, duck_state *states
   nay_sql_error error = {0};
   nay_status status = duck_arguments_open(input, nargs, &error, &arguments);
   uint64_t n = duck.chunk_get_size(input);
+  bool many = duck_states_are_many(states, n);
   for (uint64_t row = 0; row < n && status == NAY_OK; row++)
-    status = duck_agg_row(&arguments, row, states[row], &error);
+    status = duck_agg_row(&arguments, row, states[many ? row : 0], &error);
   char text[640];
   if (status != NAY_OK) duck.aggregate_set_error(info, duck_message(text, "nay_agg", &error));
 }
@@ -167,7 +231,7 @@ static void duck_agg_destroy(duck_state *states, uint64_t count) {
   for (uint64_t i = 0; i < count; i++) {
     duck_agg *state = states[i];
     nay_sql_agg_free(state->agg);
-    state->agg = NULL;
+    *state = (duck_agg){.mark = 0};
   }
 }
 
@@ -187,6 +251,7 @@ static void duck_union_update(duck_info info, duck_chunk input, duck_state *stat
   nay_sql_error error = {0};
   nay_status status = NAY_OK;
   uint64_t n = duck.chunk_get_size(input);
+  bool many = duck_states_are_many(states, n);
   for (uint64_t row = 0; row < n && status == NAY_OK; row++) {
     if (duck_is_null(validity, row)) continue;
     nay_diag diag = {0};
@@ -196,7 +261,7 @@ static void duck_union_update(duck_info info, duck_chunk input, duck_state *stat
       nay_sql_refuse(&error, status, &diag);
       break;
     }
-    status = duck_unite(states[row], one, &error);
+    status = duck_unite(states[many ? row : 0], one, &error);
     nay_filter_free(one);
   }
   char text[640];
@@ -234,7 +299,7 @@ static void duck_union_destroy(duck_state *states, uint64_t count) {
   for (uint64_t i = 0; i < count; i++) {
     duck_united *state = states[i];
     nay_filter_free(state->filter);
-    state->filter = NULL;
+    *state = (duck_united){.mark = 0};
   }
 }
 
@@ -254,7 +319,8 @@ static duck_function duck_aggregate(const char *name, const int *parameters, siz
   duck.aggregate_set_return_type(function, blob);
   duck.destroy_logical_type(&blob);
   duck.aggregate_set_special_handling(function); /* NULLs come too: rows of NULL are rows */
-  duck.aggregate_set_functions(function, duck_agg_size, duck_agg_init, update, combine, finalize);
+  duck.aggregate_set_functions(function, duck_state_size, duck_state_init, update, combine,
+                               finalize);
   duck.aggregate_set_destructor(function, destroy);
   return function;
 }

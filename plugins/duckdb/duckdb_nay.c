@@ -244,8 +244,75 @@ nay_status duck_value(const duck_column *column, uint64_t row, char text[64], na
                     string->len);
       return NAY_OK;
     }
-    default:
-      nay_sql_int(value, duck_column_type(column), duck_integer(column, column->type, row));
+    default: {
+      int64_t v = duck_integer(column, column->type, row);
+      nay_sql_int(value, duck_column_type(column), v);
+      value->above = column->type == DUCK_UBIGINT && v < 0;
       return NAY_OK;
+    }
   }
+}
+
+/* ---- literals -------------------------------------------------------------------------------- */
+
+static int duck_hex(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* What a cast to BLOB makes of a text: \xNN is a byte. false: it makes nothing. */
+static bool duck_blob(const char *text, size_t len, uint8_t *dst, size_t *written) {
+  size_t n = 0;
+  for (size_t i = 0; i < len; i++) {
+    if (text[i] != '\\') {
+      dst[n++] = (uint8_t)text[i];
+      continue;
+    }
+    if (len - i < 4 || text[i + 1] != 'x' || duck_hex(text[i + 2]) < 0 || duck_hex(text[i + 3]) < 0)
+      return false;
+    dst[n++] = (uint8_t)(duck_hex(text[i + 2]) << 4 | duck_hex(text[i + 3]));
+    i += 3;
+  }
+  *written = n;
+  return true;
+}
+
+/* Whether a text that is a timestamp has no zone: then it is a date, or one with a Z is one too. */
+static bool duck_has_no_zone(const char *text, size_t len) {
+  char with[72];
+  uint8_t key[80];
+  nay_diag diag = {0};
+  size_t written;
+  for (; len > 0 && strchr(" \t\n\v\f\r", text[0]) != NULL && text[0] != 0; len--) text++;
+  for (; len > 0 && strchr(" \t\n\v\f\r", text[len - 1]) != NULL && text[len - 1] != 0;) len--;
+  if (len == 0 || len > 64) return false;
+  memcpy(with, text, len);
+  if (nay_key_parse(NAY_KEY_DATE, with, len, &diag, key, sizeof key, &written) == NAY_OK)
+    return with[0] >= '0' && with[0] <= '9'; /* not infinity */
+  with[len] = 'Z';
+  return nay_key_parse(NAY_KEY_TIMESTAMP, with, len + 1, &diag, key, sizeof key, &written) ==
+         NAY_OK;
+}
+
+nay_status duck_literal_read(const duck_column *column, const nay_sql_probe *probe,
+                             nay_sql_error *error, duck_literal *literal) {
+  const nay_sql_value *value = &literal->readings.values[0];
+  literal->readings.n = 1;
+  literal->more = NULL;
+  if (column->type != DUCK_VARCHAR || probe->how.size == 0) return NAY_OK;
+  if ((probe->how.type == NAY_KEY_TIMESTAMP || probe->how.type == NAY_KEY_ORDERED_TIMESTAMP) &&
+      duck_has_no_zone(value->key, value->len))
+    return nay_sql_fail(error, NAY_EINVAL, "Cast it: ::TIMESTAMP, or ::TIMESTAMPTZ.",
+                        "a time without a zone, and the filter does not say whether its keys had");
+  if (probe->how.type != NAY_KEY_TEXT || value->len == 0 ||
+      memchr(value->key, '\\', value->len) == NULL)
+    return NAY_OK;
+  literal->more = malloc(value->len);
+  if (literal->more == NULL) return nay_sql_refuse(error, NAY_ENOMEM, NULL);
+  size_t len;
+  if (duck_blob(value->key, value->len, literal->more, &len))
+    nay_sql_bytes(&literal->readings.values[literal->readings.n++], NAY_KEY_TEXT, true,
+                  literal->more, len);
+  return NAY_OK;
 }

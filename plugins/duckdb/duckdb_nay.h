@@ -23,6 +23,21 @@ nay_key_type duck_column_type(const duck_column *column);
 nay_status duck_value(const duck_column *column, uint64_t row, char text[64], nay_sql_error *error,
                       nay_sql_value *value);
 
+/* duck_literal: a value that may be a quoted literal, and memory of its readings, to be freed. */
+typedef struct duck_literal {
+  char text[64]; /* of duck_value */
+  void *more;
+  nay_sql_readings readings;
+} duck_literal;
+
+/*
+ * duck_literal_read: the readings of readings.values[0], a value of the column: a VARCHAR may be a
+ * literal that DuckDB would compare with a column as BLOB, and is one then too. NAY_EINVAL: a time
+ * without a zone, for a filter of timestamps: whether their column had zones is not known.
+ */
+nay_status duck_literal_read(const duck_column *column, const nay_sql_probe *probe,
+                             nay_sql_error *error, duck_literal *literal);
+
 /* duck_put_filter: the bytes of a filter as a BLOB. */
 nay_status duck_put_filter(duck_vector vector, uint64_t row, const nay_filter *filter,
                            nay_sql_error *error);

@@ -90,6 +90,16 @@ static nay_status duck_contains_filter(duck_contains *call, uint64_t row, nay_sq
   return status;
 }
 
+#ifndef NAY_DUCKDB_ROW_BY_ROW
+/* Whether this value is one key: a VARCHAR may be a literal, which has other readings. */
+static bool duck_is_one_key(const duck_contains *call, const nay_sql_value *value) {
+  if (call->probe->range) return false;
+  return call->values.type != DUCK_VARCHAR ||
+         (call->probe->how.type == NAY_KEY_TEXT &&
+          (value->len == 0 || memchr(value->key, '\\', value->len) == NULL));
+}
+#endif
+
 static nay_status duck_contains_row(duck_contains *call, uint64_t row, nay_sql_error *error) {
   if (duck_is_null(call->filters_valid, row) || duck_is_null(call->values.validity, row) ||
       call->values.type == DUCK_SQLNULL) {
@@ -98,20 +108,29 @@ static nay_status duck_contains_row(duck_contains *call, uint64_t row, nay_sql_e
   }
   nay_status status = duck_contains_filter(call, row, error);
   if (status != NAY_OK) return status;
-  char text[64];
-  nay_sql_value value;
+  duck_literal literal;
+  nay_sql_value *value = &literal.readings.values[0];
   nay_hash hash;
-  status = duck_value(&call->values, row, text, error, &value);
-  if (status == NAY_OK) status = nay_sql_hash(call->probe, &value, error, &hash);
+  status = duck_value(&call->values, row, literal.text, error, value);
   if (status != NAY_OK) return status;
-#ifdef NAY_DUCKDB_ROW_BY_ROW /* what bench/sql/duckdb.mjs compares with */
-  call->answers[row] = nay_filter_may_contain_hash(call->probe->filter, hash);
-  return NAY_OK;
-#else
-  call->run.hashes[call->run.n] = hash.lo;
-  call->run.rows[call->run.n++] = row;
-  return call->run.n == RUN ? duck_run_ask(&call->run, call->probe, call->answers, error) : NAY_OK;
+#ifndef NAY_DUCKDB_ROW_BY_ROW
+  if (duck_is_one_key(call, value)) {
+    status = nay_sql_hash(call->probe, value, error, &hash);
+    if (status != NAY_OK) return status;
+    call->run.hashes[call->run.n] = hash.lo;
+    call->run.rows[call->run.n++] = row;
+    return call->run.n == RUN ? duck_run_ask(&call->run, call->probe, call->answers, error)
+                              : NAY_OK;
+  }
+  status = duck_literal_read(&call->values, call->probe, error, &literal);
+  if (status == NAY_OK)
+    status = nay_sql_ask_literal(call->probe, &literal.readings, error, &call->answers[row]);
+  free(literal.more);
+#else /* what bench/sql/duckdb.mjs compares with */
+  status = nay_sql_hash(call->probe, value, error, &hash);
+  if (status == NAY_OK) call->answers[row] = nay_filter_may_contain_hash(call->probe->filter, hash);
 #endif
+  return status;
 }
 
 /* Whether all rows, none of them NULL, ask one filter of integers by 64 bits: such a vector is a
@@ -176,6 +195,53 @@ static void duck_scalar_contains(duck_info info, duck_chunk input, duck_vector o
   }
   char text[640];
   if (status != NAY_OK) duck.scalar_set_error(info, duck_message(text, "nay_contains", &error));
+}
+
+/* ---- nay_contains_range ---------------------------------------------------------------------- */
+
+static nay_status duck_range_row(duck_shared *shared, const duck_string *filter,
+                                 const duck_column ends[2], uint64_t row, nay_sql_error *error,
+                                 bool *answer) {
+  nay_sql_probe *probe;
+  duck_literal literals[2] = {{.more = NULL}, {.more = NULL}};
+  nay_status status = duck_acquire(shared, filter, error, &probe);
+  if (status != NAY_OK) return status;
+  for (int i = 0; i < 2 && status == NAY_OK; i++) {
+    status = duck_value(&ends[i], row, literals[i].text, error, &literals[i].readings.values[0]);
+    if (status == NAY_OK) status = duck_literal_read(&ends[i], probe, error, &literals[i]);
+  }
+  if (status == NAY_OK)
+    status = nay_sql_ask_range(probe, &literals[0].readings, &literals[1].readings, error, answer);
+  free(literals[0].more);
+  free(literals[1].more);
+  duck_release(shared, probe);
+  return status;
+}
+
+static void duck_scalar_range(duck_info info, duck_chunk input, duck_vector output) {
+  duck_shared *shared = duck.scalar_get_extra_info(info);
+  duck_vector filters = duck.chunk_get_vector(input, 0);
+  const duck_string *bytes = duck.vector_get_data(filters);
+  const uint64_t *validity = duck.vector_get_validity(filters);
+  bool *answers = duck.vector_get_data(output);
+  nay_sql_error error = {0};
+  duck_column ends[2];
+  nay_status status = duck_column_open(duck.chunk_get_vector(input, 1), &error, &ends[0]);
+  if (status == NAY_OK)
+    status = duck_column_open(duck.chunk_get_vector(input, 2), &error, &ends[1]);
+  uint64_t n = duck.chunk_get_size(input);
+  for (uint64_t row = 0; row < n && status == NAY_OK; row++) {
+    bool null = duck_is_null(validity, row);
+    for (int i = 0; i < 2; i++)
+      null |= duck_is_null(ends[i].validity, row) || ends[i].type == DUCK_SQLNULL;
+    if (null)
+      duck_put_null(output, row);
+    else
+      status = duck_range_row(shared, bytes + row, ends, row, &error, &answers[row]);
+  }
+  char text[640];
+  if (status != NAY_OK)
+    duck.scalar_set_error(info, duck_message(text, "nay_contains_range", &error));
 }
 
 /* ---- nay_open -------------------------------------------------------------------------------- */
@@ -388,8 +454,10 @@ int duck_register_scalars(duck_connection connection) {
     free(shared);
     return 1;
   }
-  const int contains[] = {DUCK_BLOB, DUCK_ANY}, two[] = {DUCK_BLOB, DUCK_BLOB};
+  const int contains[] = {DUCK_BLOB, DUCK_ANY, DUCK_ANY}, two[] = {DUCK_BLOB, DUCK_BLOB};
   return duck_register(connection, "nay_contains", duck_scalar_contains, contains, 2,
+                       duck.create_logical_type(DUCK_BOOLEAN), shared) != 0 ||
+         duck_register(connection, "nay_contains_range", duck_scalar_range, contains, 3,
                        duck.create_logical_type(DUCK_BOOLEAN), shared) != 0 ||
          duck_register(connection, "nay_open", duck_scalar_open, two, 1,
                        duck.create_logical_type(DUCK_BLOB), shared) != 0 ||

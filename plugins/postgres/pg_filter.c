@@ -63,8 +63,8 @@ static inline nay_sql_probe *pg_call_probe(pg_call *call, MemoryContext context,
   return call->probe;
 }
 
-static Datum pg_contains(FunctionCallInfo fcinfo, bool literal) {
-  pg_call *call = pg_call_of(fcinfo, literal);
+NAY_PG_FUNCTION(nay_pg_contains) {
+  pg_call *call = pg_call_of(fcinfo, false);
   nay_sql_probe *probe = pg_call_probe(call, fcinfo->flinfo->fn_mcxt, PG_GETARG_DATUM(0));
   nay_sql_value value;
   nay_sql_error error;
@@ -74,28 +74,62 @@ static Datum pg_contains(FunctionCallInfo fcinfo, bool literal) {
   PG_RETURN_BOOL(maybe);
 }
 
-NAY_PG_FUNCTION(nay_pg_contains) { return pg_contains(fcinfo, false); }
+NAY_PG_FUNCTION(nay_pg_contains_literal) {
+  pg_call *call = pg_call_of(fcinfo, true);
+  nay_sql_probe *probe = pg_call_probe(call, fcinfo->flinfo->fn_mcxt, PG_GETARG_DATUM(0));
+  nay_sql_readings literal;
+  nay_sql_error error;
+  bool maybe;
+  nay_pg_literal(PG_GETARG_DATUM(1), probe, &literal);
+  nay_pg_check(nay_sql_ask_literal(probe, &literal, &error, &maybe), &error);
+  PG_RETURN_BOOL(maybe);
+}
 
-NAY_PG_FUNCTION(nay_pg_contains_literal) { return pg_contains(fcinfo, true); }
+static Datum pg_contains_range(FunctionCallInfo fcinfo, bool is_literal) {
+  pg_call *call = pg_call_of(fcinfo, is_literal);
+  nay_sql_probe *probe = pg_call_probe(call, fcinfo->flinfo->fn_mcxt, PG_GETARG_DATUM(0));
+  nay_sql_readings ends[2];
+  nay_sql_error error;
+  bool maybe;
+  for (int i = 0; i < 2; i++) {
+    ends[i].n = 1;
+    if (is_literal)
+      nay_pg_literal(PG_GETARG_DATUM(1 + i), probe, &ends[i]);
+    else
+      nay_pg_value(&call->type, PG_GETARG_DATUM(1 + i), &ends[i].values[0]);
+  }
+  nay_pg_check(nay_sql_ask_range(probe, &ends[0], &ends[1], &error, &maybe), &error);
+  PG_RETURN_BOOL(maybe);
+}
+
+NAY_PG_FUNCTION(nay_pg_contains_range) { return pg_contains_range(fcinfo, false); }
+
+NAY_PG_FUNCTION(nay_pg_contains_range_literal) { return pg_contains_range(fcinfo, true); }
 
 /* ---- copies on write ------------------------------------------------------------------------- */
 
 static Datum pg_add(FunctionCallInfo fcinfo, bool literal) {
   pg_call *call = pg_call_of(fcinfo, literal);
   nay_sql_probe *probe = pg_call_probe(call, fcinfo->flinfo->fn_mcxt, PG_GETARG_DATUM(0));
-  nay_sql_value value;
+  nay_sql_readings key; /* all readings of a literal are added */
   nay_sql_error error;
-  nay_hash hash;
-  nay_pg_value(&call->type, PG_GETARG_DATUM(1), &value);
-  nay_pg_check(nay_sql_hash(probe, &value, &error, &hash), &error);
+  nay_hash hashes[NAY_SQL_HASHES];
+  size_t n;
+  key.n = 1;
+  if (literal)
+    nay_pg_literal(PG_GETARG_DATUM(1), probe, &key);
+  else
+    nay_pg_value(&call->type, PG_GETARG_DATUM(1), &key.values[0]);
+  nay_pg_check(nay_sql_hashes(probe, &key, &error, hashes, &n), &error);
   nay_allocator allocator = nay_pg_allocator(CurrentMemoryContext);
   nay_diag diag = {0};
   nay_filter *copy;
   nay_status status = nay_filter_copy(probe->filter, &allocator, &diag, &copy);
   if (status != NAY_OK) nay_pg_refuse(status, &diag);
-  if (probe->empty && value.type != NAY_KEY_TEXT) /* the first key decides */
-    status = nay_filter_set_key(copy, nay_key_type_name(value.type));
-  if (status == NAY_OK) status = nay_filter_add_hash(copy, hash, NULL);
+  if (probe->empty && key.values[0].type != NAY_KEY_TEXT) /* the first key decides */
+    status = nay_filter_set_key(copy, nay_key_type_name(key.values[0].type));
+  for (size_t i = 0; i < n && status == NAY_OK; i++)
+    status = nay_filter_add_hash(copy, hashes[i], NULL);
   if (status != NAY_OK) nay_pg_refuse(status, NULL);
   struct varlena *result = nay_pg_encode(copy);
   nay_filter_free(copy);

@@ -2,6 +2,7 @@
 #include "nay_pg.h"
 
 #include <catalog/pg_type.h>
+#include <fmgr.h>
 #include <mb/pg_wchar.h>
 #include <utils/builtins.h>
 #include <utils/date.h>
@@ -136,5 +137,77 @@ void nay_pg_value(const nay_pg_type *type, Datum datum, nay_sql_value *value) {
       pg_text(NameStr(*DatumGetName(datum)), strlen(NameStr(*DatumGetName(datum))), value);
       return;
     default: pg_varlena(type, datum, value);
+  }
+}
+
+/* ---- literals -------------------------------------------------------------------------------- */
+
+static int pg_hex(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* What byteain makes of a text, without its errors; false: no bytea. dst has room for len bytes. */
+static bool pg_bytea(const char *text, size_t len, uint8_t *dst, size_t *written) {
+  size_t n = 0, i = 0;
+  if (len >= 2 && text[0] == '\\' && text[1] == 'x') {
+    for (i = 2; i < len; i++) {
+      if (strchr(" \t\n\r", text[i]) != NULL && text[i] != 0) continue;
+      if (i + 1 == len || pg_hex(text[i]) < 0 || pg_hex(text[i + 1]) < 0) return false;
+      dst[n++] = (uint8_t)(pg_hex(text[i]) << 4 | pg_hex(text[i + 1]));
+      i++;
+    }
+  }
+  while (i < len) {
+    if (text[i] != '\\') {
+      dst[n++] = (uint8_t)text[i++];
+    } else if (i + 1 < len && text[i + 1] == '\\') {
+      dst[n++] = '\\';
+      i += 2;
+    } else if (i + 3 < len && text[i + 1] >= '0' && text[i + 1] <= '3' && text[i + 2] >= '0' &&
+               text[i + 2] <= '7' && text[i + 3] >= '0' && text[i + 3] <= '7') {
+      dst[n++] =
+          (uint8_t)((text[i + 1] - '0') << 6 | (text[i + 2] - '0') << 3 | (text[i + 3] - '0'));
+      i += 4;
+    } else {
+      return false;
+    }
+  }
+  *written = n;
+  return true;
+}
+
+static bool pg_states(const nay_sql_probe *probe, nay_key_type type, nay_key_type ordered) {
+  return probe->how.size != 0 && (probe->how.type == type || probe->how.type == ordered);
+}
+
+/* As text: of char(n) without trailing spaces, of name its first 63 bytes. As bytea, and as
+ * timestamptz. */
+void nay_pg_literal(Datum datum, const nay_sql_probe *probe, nay_sql_readings *literal) {
+  struct varlena *value = PG_DETOAST_DATUM_PACKED(datum);
+  const char *chars = VARDATA_ANY(value);
+  size_t len = VARSIZE_ANY_EXHDR(value);
+  literal->n = 1;
+  pg_text(chars, len, &literal->values[0]);
+  if (pg_states(probe, NAY_KEY_TIMESTAMP, NAY_KEY_ORDERED_TIMESTAMP)) {
+    Datum time =
+        DirectFunctionCall3(timestamptz_in, CStringGetDatum(text_to_cstring((text *)value)),
+                            ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1));
+    nay_sql_int(&literal->values[literal->n++], NAY_KEY_TIMESTAMP,
+                pg_usecs(DatumGetTimestamp(time)));
+  }
+  if (!pg_states(probe, NAY_KEY_TEXT, NAY_KEY_TEXT)) return;
+  if (len > 0 && chars[len - 1] == ' ')
+    pg_text(chars, (size_t)bpchartruelen((char *)(uintptr_t)chars, (int)len),
+            &literal->values[literal->n++]);
+  if (len >= NAMEDATALEN)
+    pg_text(chars, (size_t)pg_mbcliplen(chars, (int)len, NAMEDATALEN - 1),
+            &literal->values[literal->n++]);
+  if (len > 0 && memchr(chars, '\\', len) != NULL) {
+    uint8_t *bytes = palloc(len);
+    size_t n;
+    if (pg_bytea(chars, len, bytes, &n))
+      nay_sql_bytes(&literal->values[literal->n++], NAY_KEY_TEXT, true, bytes, n);
   }
 }

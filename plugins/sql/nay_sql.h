@@ -32,6 +32,7 @@ nay_status nay_sql_refuse(nay_sql_error *error, nay_status status, const nay_dia
 typedef struct nay_sql_value {
   nay_key_type type; /* neither HEX nor B64 */
   bool binary;
+  bool above;      /* an unsigned integer above 2^63 - 1, whose key is that of a negative one */
   const void *key; /* room, or bytes of the engine */
   size_t len;
   uint8_t room[16];
@@ -40,7 +41,7 @@ typedef struct nay_sql_value {
 /* nay_sql_int: any integer, bool, date or timestamp, as nay_key_int. */
 static inline void nay_sql_int(nay_sql_value *value, nay_key_type type, int64_t number) {
   value->type = type;
-  value->binary = false;
+  value->binary = value->above = false;
   nay_key_int(number, value->room);
   value->key = value->room;
   value->len = 8;
@@ -49,7 +50,7 @@ static inline void nay_sql_int(nay_sql_value *value, nay_key_type type, int64_t 
 /* nay_sql_float: a double. */
 static inline void nay_sql_float(nay_sql_value *value, double number) {
   value->type = NAY_KEY_FLOAT;
-  value->binary = false;
+  value->binary = value->above = false;
   nay_key_float(number, value->room);
   value->key = value->room;
   value->len = 8;
@@ -60,6 +61,7 @@ static inline void nay_sql_bytes(nay_sql_value *value, nay_key_type type, bool b
                                  const void *bytes, size_t len) {
   value->type = type;
   value->binary = binary;
+  value->above = false;
   value->key = len != 0 ? bytes : value->room;
   value->len = len;
 }
@@ -75,6 +77,7 @@ typedef struct nay_sql_probe {
   uint64_t identity[3];    /* of the bytes that it was decoded from */
   nay_key_description how; /* how.size is 0: this library does not know the description */
   bool empty;              /* no key of any type is in it */
+  bool range;              /* a range filter, which is asked with keys and not with hashes */
   unsigned refs;           /* nay_sql_probe_free releases one; only nay_sql_cache adds */
 } nay_sql_probe;
 
@@ -112,6 +115,35 @@ nay_status nay_sql_hash(const nay_sql_probe *probe, const nay_sql_value *value,
 /* nay_sql_ask: nay_filter_may_contain of that key. */
 nay_status nay_sql_ask(const nay_sql_probe *probe, const nay_sql_value *value, nay_sql_error *error,
                        bool *maybe);
+
+/*
+ * nay_sql_readings: a literal, as the text that it is (values[0]) and as what the engine makes of
+ * it where it is compared with a column: '\\x61' is also one byte, a time without a zone one of the
+ * session's. A filter does not say which column it was made of: it is asked for all readings that
+ * are of its type, and of floats also for the nearest binary32, which is what a column of reals
+ * has.
+ */
+enum { NAY_SQL_READINGS = 4, NAY_SQL_HASHES = 8 };
+typedef struct nay_sql_readings {
+  size_t n; /* at least 1 */
+  nay_sql_value values[NAY_SQL_READINGS];
+} nay_sql_readings;
+
+/* nay_sql_hashes: of all readings, from 1 to NAY_SQL_HASHES. Not of a range filter. */
+nay_status nay_sql_hashes(const nay_sql_probe *probe, const nay_sql_readings *literal,
+                          nay_sql_error *error, nay_hash hashes[NAY_SQL_HASHES], size_t *n);
+
+/* nay_sql_ask_literal: whether one reading may be a key. */
+nay_status nay_sql_ask_literal(const nay_sql_probe *probe, const nay_sql_readings *literal,
+                               nay_sql_error *error, bool *maybe);
+
+/*
+ * nay_sql_ask_range: whether a key of a range filter may lie from lo to hi, both included; of
+ * literals from the least reading of lo to the greatest of hi. false when lo is above hi, as
+ * BETWEEN. NAY_ENOTSUP: another kind of filter.
+ */
+nay_status nay_sql_ask_range(const nay_sql_probe *probe, const nay_sql_readings *lo,
+                             const nay_sql_readings *hi, nay_sql_error *error, bool *maybe);
 
 /*
  * nay_sql_cache: the last filters that were probed, for engines that hand over their bytes with

@@ -68,6 +68,9 @@ nay_status nay_sql_wish_read(const int64_t *nkeys, double fpr, const char *kind,
         error, NAY_EINVAL,
         "auto, bloom, blocked, counting, scalable, window, cuckoo, xor, fuse, ribbon.",
         "there is no kind of filter '%s'", name);
+  if ((nay_kind_traits(made.kind) & NAY_CAN_RANGE) != 0)
+    return nay_sql_fail(error, NAY_ENOTSUP, "nay build -t range makes one, which SQL then asks.",
+                        "nay_agg makes no range filters");
   *wish = made;
   return NAY_OK;
 }
@@ -75,6 +78,15 @@ nay_status nay_sql_wish_read(const int64_t *nkeys, double fpr, const char *kind,
 static nay_params agg_params(const nay_sql_wish *wish) {
   return (nay_params){
       .size = sizeof(nay_params), .kind = wish->kind, .nkeys = wish->nkeys, .fpr = wish->fpr};
+}
+
+/* The same limit as for bits_per_key of nay_params: small filters of tiny rates are mostly empty.
+ */
+static nay_status agg_too_thin(const nay_plan *plan, nay_sql_error *error) {
+  if (!(plan->bits_per_key > 4096) || plan->nbytes_file <= 65536) return NAY_OK;
+  return nay_sql_fail(error, NAY_EINVAL, "Take a higher false-positive rate.",
+                      "the filter would have %.0f bits for each key, and has at most 4096",
+                      plan->bits_per_key);
 }
 
 static nay_status agg_too_large(const nay_sql_wish *wish, uint64_t nbytes, nay_sql_error *error) {
@@ -95,7 +107,9 @@ static nay_status agg_plan(const nay_sql_wish *wish, nay_sql_error *error, bool 
   uint32_t traits = nay_kind_traits(plan.kind);
   *streams = wish->nkeys != 0 && (traits & NAY_CAN_ADD) != 0 && (traits & NAY_CAN_MERGE) != 0 &&
              (traits & (NAY_CAN_GROW | NAY_CAN_EXPIRE)) == 0;
-  return wish->nkeys != 0 ? agg_too_large(wish, plan.nbytes_file, error) : NAY_OK;
+  if (wish->nkeys == 0) return NAY_OK;
+  status = agg_too_thin(&plan, error);
+  return status == NAY_OK ? agg_too_large(wish, plan.nbytes_file, error) : status;
 }
 
 /* ---- making and releasing -------------------------------------------------------------------- */
@@ -298,7 +312,8 @@ static nay_status agg_build(nay_sql_agg *agg, nay_sql_error *error) {
   nay_diag diag = {0};
   nay_status status = nay_params_plan(&params, &diag, &plan);
   if (status != NAY_OK) return nay_sql_refuse(error, status, &diag);
-  status = agg_too_large(&agg->wish, plan.nbytes_file, error);
+  status = agg_too_thin(&plan, error);
+  if (status == NAY_OK) status = agg_too_large(&agg->wish, plan.nbytes_file, error);
   if (status != NAY_OK) return status;
   uint64_t *hashes = agg_alloc(&agg->allocator, (n + 1) * sizeof *hashes);
   if (hashes == NULL) return nay_sql_refuse(error, NAY_ENOMEM, NULL);

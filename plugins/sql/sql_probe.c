@@ -1,4 +1,6 @@
 /* sql_probe.c - errors as SQL engines show them; filters that are probed row after row. */
+#include <float.h>
+#include <nay_range.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,6 +98,7 @@ static nay_status sql_probe_fill(nay_sql_probe *probe, nay_sql_error *error) {
   if (nay_filter_probe(probe->filter, &probe->ask) != NAY_OK) probe->ask.ask = NULL;
   if (nay_key_description_parse(nay_filter_key(probe->filter), NULL, &probe->how) != NAY_OK)
     probe->how.size = 0;
+  probe->range = (nay_kind_traits(nay_filter_kind(probe->filter)) & NAY_CAN_RANGE) != 0;
   nay_stats stats = {.size = sizeof stats};
   probe->empty = probe->how.size != 0 && probe->how.type == NAY_KEY_TEXT &&
                  (nay_kind_traits(nay_filter_kind(probe->filter)) & NAY_CAN_ADD) != 0 &&
@@ -243,6 +246,34 @@ static nay_status sql_convert(const nay_sql_probe *probe, const nay_sql_value *v
   return nay_key_convert(&probe->how, value->key, value->len, &diag, dst, need, &need);
 }
 
+/* The type that an ordered type orders; other types are themselves. */
+static nay_key_type sql_unordered(nay_key_type type) {
+  switch (type) {
+    case NAY_KEY_ORDERED_INT: return NAY_KEY_INT;
+    case NAY_KEY_ORDERED_FLOAT: return NAY_KEY_FLOAT;
+    case NAY_KEY_ORDERED_DATE: return NAY_KEY_DATE;
+    case NAY_KEY_ORDERED_TIMESTAMP: return NAY_KEY_TIMESTAMP;
+    default: return type;
+  }
+}
+
+/* The 8 bytes of a number as those of its ordered type. */
+static nay_status sql_order(const nay_sql_probe *probe, const nay_sql_value *value,
+                            uint8_t room[128], nay_sql_error *error) {
+  if (value->above)
+    return nay_sql_fail(error, NAY_EINVAL, "Keys of type ordered-int are from -2^63 to 2^63 - 1.",
+                        "an integer above 2^63 - 1");
+  uint64_t word = sql_load(value->key);
+  if (probe->how.type == NAY_KEY_ORDERED_FLOAT) {
+    double number;
+    memcpy(&number, &word, sizeof number);
+    nay_range_key(nay_range_double(number), room);
+  } else {
+    nay_range_key(nay_range_i64((int64_t)word), room);
+  }
+  return NAY_OK;
+}
+
 nay_status nay_sql_key(const nay_sql_probe *probe, const nay_sql_value *value, uint8_t room[128],
                        nay_sql_error *error, const void **key, size_t *len, void **more) {
   *more = NULL;
@@ -259,10 +290,17 @@ nay_status nay_sql_key(const nay_sql_probe *probe, const nay_sql_value *value, u
   }
   if (value->type == NAY_KEY_TEXT && (same || !value->binary))
     return sql_convert(probe, value, room, error, key, len, more);
+  if (!same && value->type == sql_unordered(probe->how.type)) {
+    *key = room;
+    *len = 8;
+    return sql_order(probe, value, room, error);
+  }
   return nay_sql_fail(error, NAY_EINVAL, "Cast the value to the type of the filter's keys.",
                       "the filter's keys are of type %s, the value is of type %s", stated,
                       value->binary ? "bytes" : nay_key_type_name(value->type));
 }
+
+/* ---- questions ------------------------------------------------------------------------------- */
 
 nay_status nay_sql_hash(const nay_sql_probe *probe, const nay_sql_value *value,
                         nay_sql_error *error, nay_hash *hash) {
@@ -279,12 +317,153 @@ nay_status nay_sql_hash(const nay_sql_probe *probe, const nay_sql_value *value,
   return status;
 }
 
+static bool sql_ask_hash(const nay_sql_probe *probe, nay_hash hash) {
+  return probe->ask.ask != NULL ? probe->ask.ask(probe->ask.state, hash.lo)
+                                : nay_filter_may_contain_hash(probe->filter, hash);
+}
+
 nay_status nay_sql_ask(const nay_sql_probe *probe, const nay_sql_value *value, nay_sql_error *error,
                        bool *maybe) {
+  if (probe->range) {
+    nay_sql_readings one = {.n = 1};
+    one.values[0] = *value;
+    if (value->key == value->room) one.values[0].key = one.values[0].room;
+    return nay_sql_ask_range(probe, &one, &one, error, maybe);
+  }
   nay_hash hash;
   nay_status status = nay_sql_hash(probe, value, error, &hash);
-  if (status != NAY_OK) return status;
-  *maybe = probe->ask.ask != NULL ? probe->ask.ask(probe->ask.state, hash.lo)
-                                  : nay_filter_may_contain_hash(probe->filter, hash);
+  if (status == NAY_OK) *maybe = sql_ask_hash(probe, hash);
+  return status;
+}
+
+/* ---- literals -------------------------------------------------------------------------------- */
+
+/*
+ * The binary32 numbers that a text may be rounded to: the nearest one of its binary64, and that
+ * one's neighbours, as rounding twice may end in one of them. None when the binary64 is one itself.
+ */
+static size_t sql_floats(const nay_sql_probe *probe, const nay_sql_value *text,
+                         nay_sql_value floats[3]) {
+  nay_key_description how = probe->how;
+  how.type = NAY_KEY_FLOAT;
+  nay_diag diag = {0};
+  uint8_t key[8];
+  size_t len;
+  if (text->type != NAY_KEY_TEXT ||
+      nay_key_convert(&how, text->key, text->len, &diag, key, sizeof key, &len) != NAY_OK)
+    return 0;
+  uint64_t word = sql_load(key);
+  double number;
+  memcpy(&number, &word, sizeof number);
+  if (!(number >= -(double)FLT_MAX && number <= (double)FLT_MAX)) return 0;
+  float nearest = (float)number;
+  if ((double)nearest == number) return 0;
+  uint32_t bits;
+  memcpy(&bits, &nearest, sizeof bits);
+  for (uint32_t i = 0; i < 3; i++) { /* bits - 1 of 0 is a NaN, which no literal is */
+    uint32_t near = bits + i - 1;
+    memcpy(&nearest, &near, sizeof nearest);
+    nay_sql_float(&floats[i], (double)nearest);
+  }
+  return 3;
+}
+
+/* Reading i of a literal; NULL: none that this filter's keys can be. */
+static const nay_sql_value *sql_reading(const nay_sql_probe *probe, const nay_sql_readings *literal,
+                                        size_t i, const nay_sql_value floats[3], size_t nfloats) {
+  if (i >= literal->n) return i - literal->n < nfloats ? &floats[i - literal->n] : NULL;
+  const nay_sql_value *value = &literal->values[i];
+  return i == 0 || value->type == sql_unordered(probe->how.type) ? value : NULL;
+}
+
+static size_t sql_find_floats(const nay_sql_probe *probe, const nay_sql_readings *literal,
+                              nay_sql_value floats[3]) {
+  return sql_unordered(probe->how.type) == NAY_KEY_FLOAT
+             ? sql_floats(probe, &literal->values[0], floats)
+             : 0;
+}
+
+nay_status nay_sql_hashes(const nay_sql_probe *probe, const nay_sql_readings *literal,
+                          nay_sql_error *error, nay_hash hashes[NAY_SQL_HASHES], size_t *n) {
+  nay_sql_value floats[3];
+  size_t nfloats = sql_find_floats(probe, literal, floats), found = 0;
+  for (size_t i = 0; i < literal->n + nfloats; i++) {
+    const nay_sql_value *value = sql_reading(probe, literal, i, floats, nfloats);
+    if (value == NULL) continue;
+    nay_status status = nay_sql_hash(probe, value, error, &hashes[found]);
+    if (status != NAY_OK) return status;
+    found++;
+  }
+  *n = found;
   return NAY_OK;
+}
+
+nay_status nay_sql_ask_literal(const nay_sql_probe *probe, const nay_sql_readings *literal,
+                               nay_sql_error *error, bool *maybe) {
+  if (probe->range) return nay_sql_ask_range(probe, literal, literal, error, maybe);
+  nay_hash hashes[NAY_SQL_HASHES];
+  size_t n;
+  nay_status status = nay_sql_hashes(probe, literal, error, hashes, &n);
+  if (status != NAY_OK) return status;
+  bool found = false;
+  for (size_t i = 0; i < n && !found; i++) found = sql_ask_hash(probe, hashes[i]);
+  *maybe = found;
+  return NAY_OK;
+}
+
+/* ---- ranges ---------------------------------------------------------------------------------- */
+
+/* One end: a key of 8 ordered bytes, the least or the greatest reading, or a text. */
+typedef struct sql_end {
+  uint8_t room[128];
+  const void *key;
+  size_t len;
+  void *more;
+} sql_end;
+
+static nay_status sql_end_read(const nay_sql_probe *probe, const nay_sql_readings *literal,
+                               bool greatest, nay_sql_error *error, sql_end *end) {
+  nay_status status =
+      nay_sql_key(probe, &literal->values[0], end->room, error, &end->key, &end->len, &end->more);
+  if (status != NAY_OK || sql_unordered(probe->how.type) == probe->how.type) return status;
+  nay_sql_value floats[3];
+  size_t nfloats = sql_find_floats(probe, literal, floats);
+  for (size_t i = 1; i < literal->n + nfloats; i++) {
+    const nay_sql_value *value = sql_reading(probe, literal, i, floats, nfloats);
+    if (value == NULL) continue;
+    uint8_t other[128];
+    status = sql_order(probe, value, other, error);
+    if (status != NAY_OK) return status;
+    int order = memcmp(other, end->room, 8);
+    if (greatest ? order > 0 : order < 0) memcpy(end->room, other, 8);
+  }
+  return NAY_OK;
+}
+
+nay_status nay_sql_ask_range(const nay_sql_probe *probe, const nay_sql_readings *lo,
+                             const nay_sql_readings *hi, nay_sql_error *error, bool *maybe) {
+  if (!probe->range)
+    return nay_sql_fail(error, NAY_ENOTSUP, "nay build -t range makes a range filter.",
+                        "a %s filter is asked for values, not for ranges",
+                        nay_kind_name(nay_filter_kind(probe->filter)));
+  sql_end ends[2] = {{.more = NULL}, {.more = NULL}};
+  nay_status status = sql_end_read(probe, lo, false, error, &ends[0]);
+  if (status == NAY_OK) status = sql_end_read(probe, hi, true, error, &ends[1]);
+  if (status == NAY_OK) {
+    bool answer = true;
+    status = nay_filter_may_contain_range(probe->filter, ends[0].key, ends[0].len, ends[1].key,
+                                          ends[1].len, &answer);
+    if (status == NAY_EINVAL) { /* lo is above hi */
+      answer = false;
+      status = NAY_OK;
+    }
+    if (status == NAY_OK)
+      *maybe = answer;
+    else
+      nay_sql_refuse(error, status, NULL);
+  }
+  for (int i = 0; i < 2; i++) {
+    if (ends[i].more != NULL) sql_release(&probe->allocator, ends[i].more, ends[i].len);
+  }
+  return status;
 }

@@ -127,12 +127,31 @@ static void sqlite_contains(sqlite3_context *ctx, int argc, sqlite3_value **argv
   (void)argc;
   if (sqlite_is_null(argv[0]) || sqlite3_value_type(argv[1]) == SQLITE_NULL) return;
   nay_sql_error error = {0};
-  nay_sql_value value;
+  nay_sql_readings asked;
+  asked.n = 1;
   bool maybe = false;
   nay_sql_probe *probe = sqlite_statement_filter(ctx, argv[0], &error);
-  if (probe == NULL || sqlite_value(argv[1], &value, &error) != NAY_OK ||
-      nay_sql_ask(probe, &value, &error, &maybe) != NAY_OK) {
+  if (probe == NULL || sqlite_value(argv[1], &asked.values[0], &error) != NAY_OK ||
+      nay_sql_ask_literal(probe, &asked, &error, &maybe) != NAY_OK) {
     nay_sqlite_fail(ctx, "nay_contains", &error);
+    return;
+  }
+  sqlite3_result_int(ctx, maybe);
+}
+
+static void sqlite_contains_range(sqlite3_context *ctx, int argc, sqlite3_value **argv) {
+  for (int i = 0; i < argc; i++) {
+    if (sqlite_is_null(argv[i])) return;
+  }
+  nay_sql_error error = {0};
+  nay_sql_readings lo, hi;
+  lo.n = hi.n = 1;
+  bool maybe = false;
+  nay_sql_probe *probe = sqlite_statement_filter(ctx, argv[0], &error);
+  if (probe == NULL || sqlite_value(argv[1], &lo.values[0], &error) != NAY_OK ||
+      sqlite_value(argv[2], &hi.values[0], &error) != NAY_OK ||
+      nay_sql_ask_range(probe, &lo, &hi, &error, &maybe) != NAY_OK) {
+    nay_sqlite_fail(ctx, "nay_contains_range", &error);
     return;
   }
   sqlite3_result_int(ctx, maybe);
@@ -239,6 +258,14 @@ static nay_status sqlite_wish(sqlite3_context *ctx, int argc, sqlite3_value **ar
                               nay_sql_error *error, nay_sql_wish *wish) {
   int64_t n = 0;
   double fpr = 0.01;
+  for (int i = 1; i < argc; i++) {
+    if (sqlite_is_null(argv[i]))
+      return nay_sql_fail(error, NAY_EINVAL, NULL, "n, fpr and kind must not be NULL");
+  }
+  int rate = argc == 2 ? 1 : 2;
+  if (argc >= 2 && sqlite3_value_numeric_type(argv[rate]) != SQLITE_FLOAT &&
+      sqlite3_value_numeric_type(argv[rate]) != SQLITE_INTEGER)
+    return nay_sql_fail(error, NAY_EINVAL, NULL, "fpr, the false-positive rate, is a number");
   if (argc == 2) fpr = sqlite3_value_double(argv[1]);
   if (argc >= 3) {
     int type = sqlite3_value_numeric_type(argv[1]);
@@ -386,6 +413,8 @@ static int sqlite_scalar(sqlite3 *db, nay_sqlite *state, const char *name, int n
 
 static int sqlite_functions(sqlite3 *db, nay_sqlite *state) {
   int rc = sqlite_scalar(db, state, "nay_contains", 2, PURE, sqlite_contains);
+  if (rc == SQLITE_OK)
+    rc = sqlite_scalar(db, state, "nay_contains_range", 3, PURE, sqlite_contains_range);
   if (rc == SQLITE_OK) rc = sqlite_scalar(db, state, "nay_open", 1, PURE, sqlite_open);
   if (rc == SQLITE_OK) rc = sqlite_scalar(db, state, "nay_merge", 2, PURE, sqlite_merge);
   if (rc == SQLITE_OK) rc = sqlite_scalar(db, state, "nay_merge", 3, PURE, sqlite_merge);

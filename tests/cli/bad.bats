@@ -209,3 +209,45 @@ with open("many.csv", "w", newline="") as f, open("good.csv", "w", newline="") a
   wait $!
   [ "$(cat out)" = $'bad\na x\nworse' ]
 }
+
+@test "long records that are none, between short ones: every row once, in its order, with its line, by files and pipes" {
+  python3 - <<'PY'
+import random
+random.seed(36)
+rows, want = [], []
+def good(n):
+    for _ in range(n):
+        i = len(rows)
+        rows.append(f"{i},k{i}")
+        want.append((i + 1, f"{i},k{i}"))
+good(30000)
+rows.append('x,"open')         # nothing closes it before the next quote, far away
+good(60000)
+rows.append('y,"' + "z" * 700000 + '"junk')
+good(40000)
+rows.append('w,"open to the end')
+good(90000)
+# a quote that is open takes what follows as its text until the next quote, which a bad row is not
+open("rows", "w").write("\n".join(rows) + "\n")
+open("want", "w").write("".join(f"{line}:{row}\n" for line, row in want))
+PY
+  nay build -q -n 9 -p 1e-9 -o f.nay -e none
+  for t in 1 2; do
+    nay check -T $t -v --line-number --csv -k 2 --on-bad=skip f.nay rows 2> err > got
+    cmp want got
+    grep -q '3 bad records skipped' err
+    cat rows | nay check -T $t -v --line-number --csv -k 2 --on-bad=skip f.nay 2> err > got
+    cmp want got
+    (head -c 400000 rows; sleep 0.2; tail -c +400001 rows) | nay check -T $t -v --line-number --csv -k 2 --on-bad=skip f.nay 2> err > got
+    cmp want got
+    # a second file begins at its own line 1; -m ends the first one while much of it waits
+    nay check -T $t -v -m 30001 --csv -k 2 --on-bad=skip f.nay rows rows 2> err > got
+    [ "$(wc -l < got)" = 60002 ]
+    [ "$(nay uniq -T $t -c -n 1M --csv -k 2 --on-bad=skip --stats --json rows 2>&1 > /dev/null | grep stats | jq -c '[.nlines,.nkeys,.nbad,.nbytes]')" = \
+      "[220003,220000,3,$(wc -c < rows)]" ]
+  done
+  run -2 --separate-stderr nay check -v -c --csv -k 2 f.nay rows
+  [ "$output" = 220000 ]
+  many=$(seq -f 'argument-%06g' 16000 | sed 's/^/-e /') # more than the batches hold
+  [ "$(nay check -v -c f.nay $many)" = 16000 ]
+}

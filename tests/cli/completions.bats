@@ -49,7 +49,7 @@ long_options() { nay help "$1" | sed '/^Examples/,$d' | sed -nE 's/^(  -., |    
       for option in $(offers $command -- | grep -v '^--help$'); do
         case $option in
           --fpr= | --bits=) value=${option}0.5 ;;
-          --type= | --format= | --filter= | --compress= | --key= | --on-bad= | --color= | --progress=) value=$(offers $command "$option" | head -n 1) ;;
+          --type= | --format= | --filter= | --compress= | --key= | --on-bad= | --range-keys= | --time-unit= | --color= | --progress=) value=$(offers $command "$option" | head -n 1) ;;
           *=) value=${option}1 ;;
           *) value=$option ;;
         esac

@@ -23,7 +23,7 @@ MODES = {
     "plan": [("-n 1000 -p 1% --no-measure", 1), ("-n 1000 -M 4k -t bloom --no-measure", 1), ("-n 1000 -t bloom", 1),
              ("-n 1000 --need delete,merge,expire --no-measure", 1), ("--need grow --max-keys 2M --no-measure", 1), ("-n 1e16 -t bloom --no-measure", 1),
              ("-n 1000 -b 10 --format all --no-measure", 1), ("-n 1000 -b 10 --format leveldb", 1),
-             ("--lsm -n 1G -M 1GiB --rocksdb", 1), ("--lsm -n 1G -b 0.1 --reads 50k/s,1 --absent 90%", 1), ("--lsm -n 1M --sweep 8,10 --tiered", 2)],
+             ("--lsm -n 1G -M 1GiB --rocksdb", 1), ("--lsm -n 1G -b 0.1 --reads 50k/s,1 --absent 90%", 1), ("--lsm -n 1M --sweep 8,10 --tiered", 2), ("--lsm -n 1M -b 10 --reads 1k --read-latency 1ms --probe-time 1us", 1)],
     "build": [("-f -o out.nay keys", 1), ("-f -t cuckoo -n 5000 --max-keys 20k -o out.nay keys", 1), ("-q -f -o out.nay keys", 1), ("-f -b 10 --format leveldb -o out keys", 1),
               ("-f -t fuse -o out.nay keys", 1), ("keys", "refused"), ("-o - keys", "refused"),
               ("-f -o out.nay -e one -e two", 1), ("-f --key=int -o out.nay keys", 1), ("-f -F: -k1 -o out.nay keys", 1),

@@ -153,3 +153,60 @@ load common
   run --separate-stderr -0 nay plan --lsm -n 5M -b 10 --flushes 5
   [ -z "$stderr" ]
 }
+
+@test "times of a plan: a read for each block, a probe for each filter, by the levels that JSON lists" {
+  plan() { # options: what one lookup takes, computed from the levels alone
+    nay plan --lsm --json --read-latency 100us --probe-time 67ns --reads 1 "$@"
+  }
+  for tree in '-n 100k -t bloom -p 0.9%' '-n 1G -M 1GiB' '-n 1G -b 0.1 --flushes 4' '-n 50M -b 10 --tiered --ratio 4' '-n 50M -b 9 --lazy-leveled'; do
+    for absent in 0 0.5 90% 1; do
+      plan $tree --absent $absent | python3 -c '
+import json, sys
+for a in json.load(sys.stdin)["allocations"]:
+    rate = a["rates"][0]
+    def seconds(filters):
+        before = found = n = 0
+        for l in a["levels"]:
+            on = filters and l["nfilters"] > 0
+            probe = 67e-9 * on
+            run = probe + (l["fpr_planned"] if on else 1) * 1e-4
+            found += l["nkeys_level"] * (before + (l["nruns"] - 1) / 2 * run + probe + 1e-4)
+            before += l["nruns"] * run
+            n += l["nkeys_level"]
+        return rate["absent_share"] * before + (1 - rate["absent_share"]) * found / n
+    for name, want in ("lookups_s", seconds(True)), ("lookups_s_without", seconds(False)):
+        assert abs(rate[name] - want) < 1e-6 * want, (a["allocation"], name, rate[name], want)
+    assert abs(rate["speedup"] * seconds(True) / seconds(False) - 1) < 1e-6
+'
+    done
+  done
+  [[ $(nay plan --lsm -n 100k -t bloom -p 0.9% --reads 1M/s --absent 90% --read-latency 100us --probe-time 67ns) == *'(9.2x faster)'* ]]
+  for wrong in 100 us 0us 1h -1us 1e9s nanus; do
+    run -2 nay plan --lsm -n 1M --reads 1 "--read-latency=$wrong"
+    [ "$output" = "nay plan: --read-latency: '$wrong' is not a time such as 100us or 5ms" ]
+    run -2 nay plan --lsm -n 1M --reads 1 --read-latency 1us "--probe-time=$wrong"
+  done
+  run -2 nay plan --lsm -n 1M --read-latency 1us
+  run -2 nay plan --lsm -n 1M --reads 1 --probe-time 1us
+  run -2 nay plan --lsm -n 1M --reads 1 --read-latency 1us --sweep 8
+  run -2 nay plan -n 1M --read-latency 1us
+  [ "$output" = 'nay plan: --read-latency is for LSM trees: give --lsm too' ]
+}
+
+@test "sst scan counts what prefix filters saved, in one table and in several" {
+  for p in a b c; do
+    seq -f "$p$p:%g" 3 | nay sst build -q --prefix-delimiter : -o $p.ldb
+    seq -f "$p$p:%g" 3
+  done | nay sst build -q --prefix-delimiter : -o all.ldb
+  counts() {
+    nay sst scan -q -c --json "$@" | jq -c '[.nselected, [.tables[] | [.nprefix_checks, .nprefix_useful, .nblock_reads]]]'
+  }
+  [ "$(counts all.ldb --prefix bb:)" = '[3,[[1,0,1]]]' ]
+  [ "$(counts all.ldb --prefix b:)" = '[0,[[1,1,0]]]' ]
+  [ "$(counts all.ldb)" = '[9,[[0,0,1]]]' ]
+  [ "$(counts all.ldb b.ldb --prefix ab:)" = '[0,[[1,1,0],[0,0,0]]]' ]
+  run -1 --separate-stderr nay sst scan all.ldb --prefix b:
+  [ "$stderr" = 'nay sst: prefix filters probed: 1, tables excluded by them: 1, blocks read: 0' ]
+  run -0 --separate-stderr nay sst scan -c all.ldb
+  [ "$output$stderr" = 9 ]
+}

@@ -141,6 +141,48 @@ growth("bytes allocated", allocated, LINES if LONG else SHORT[:2] + ["uniq < key
 growth("bytes written", written, [line for line in (LINES if LONG else SHORT) if "out" in line.split()], 4096)
 
 
+COPIES = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+static unsigned long long copied;
+void *memcpy(void *to, const void *from, size_t n) {
+  static void *(*real)(void *, const void *, size_t);
+  if (real == NULL) *(void **)&real = dlsym(RTLD_NEXT, "memcpy");
+  if (n >= 1024) copied += n;
+  return real(to, from, n);
+}
+void *memmove(void *to, const void *from, size_t n) {
+  static void *(*real)(void *, const void *, size_t);
+  if (real == NULL) *(void **)&real = dlsym(RTLD_NEXT, "memmove");
+  if (n >= 1024) copied += n;
+  return real(to, from, n);
+}
+__attribute__((destructor)) static void tell(void) { fprintf(stderr, "copied %llu\\n", copied); }
+"""
+
+
+@test("a quote that nothing closes: bytes that are copied grow as the file does, and every other row is read once")
+def _():
+    with open(NAY, "rb") as program:
+        if b"__asan_init" in program.read():
+            raise Skip("AddressSanitizer has a memcpy of its own")
+    write("copies.c", COPIES)
+    if subprocess.run([os.environ.get("NAY_CC", "cc"), "-O1", "-fno-builtin", "-shared", "-fPIC", "-o", "copies.so", "copies.c", "-ldl"], check=False).returncode:
+        raise Skip("no C compiler")
+    counts = []
+    for n in 50000, 400000:
+        write("open.csv", 'id,"k\n' + "".join(f"{i},k{i}\n" for i in range(n)))
+        for flags in (["-T1"], ["-T2"]):
+            done = subprocess.run([NAY, "uniq", *flags, "-c", "-n", str(10 * n), "--csv", "-k2", "--on-bad=skip", "open.csv"],
+                                  env={**os.environ, "LD_PRELOAD": "./copies.so"}, capture_output=True, check=False)
+            assert done.stdout == b"%d\n" % n, (n, flags, done)
+        counts.append(int(re.search(rb"copied (\d+)", done.stderr)[1]))
+        assert counts[-1] < 6 * os.path.getsize("open.csv"), (n, counts)
+    assert counts[1] < 1.5 * 8 * counts[0], counts
+
+
 @test("few lines from a pipe leave a small state, and more lines one of at most 120 bits a line")
 def _():
     needs = []

@@ -282,7 +282,7 @@ def _():
         done = nay("uniq", *words, stdin=b'{"a":1}\n')
         assert done.returncode == 2 and said in done.stderr.decode(), (words, done)
     done = nay("map", "build", "--jsonl", "-k", "a", "-o", "m", stdin=b'{"a":1}\n')
-    assert done.returncode == 2 and b"a map needs rows: --jsonl has no values" in done.stderr, done
+    assert done.returncode == 2 and b"--jsonl: a second field is the value: -k key,value" in done.stderr, done
 
 
 run()

@@ -97,6 +97,54 @@ def other_types(db):
     equal(db.one(f"SELECT nay_contains({blob(made)}, ' aDA')"), True)
 
 
+@test("literals: what DuckDB finds by = is never a nay, and a time without a zone is an error")
+def literals(db):
+    for value, type_, texts in (("0.1", "FLOAT", ["0.1", "0.100", "1e-1", "+.1"]), ("16777217", "FLOAT", ["16777217", "16777216"]),
+                                ("-1e-40", "FLOAT", ["-1e-40"]), ("0.1", "DOUBLE", ["0.1", "0.10"]), ("'ab'", "BLOB", [r"\x61\x62", "ab", r"a\x62"]),
+                                (r"'\xff'", "BLOB", [r"\xff", r"\xFF"]), (r"'a\x61'", "VARCHAR", [r"a\x61"]), ("'2024-02-29'", "DATE", ["2024-02-29"])):
+        for text in texts:
+            equal((value, type_, text, db.one(f"SELECT nay_contains(nay_agg({value}::{type_}, 10, 1e-9), '{text}')")), (value, type_, text, True))
+    for text in (r"\x63", r"\xzz", "\\", "a"):
+        equal((text, db.one(f"SELECT nay_contains(nay_agg('ab'::BLOB, 10, 1e-9), '{text}')")), (text, False))
+    equal(db.one("SELECT nay_contains(nay_agg(0.1::FLOAT, 10, 1e-9), '0.11')"), False)
+    for type_ in ("TIMESTAMP", "TIMESTAMPTZ"):
+        made = f"nay_agg('2024-02-29 12:00:00+00'::{type_}, 10, 1e-9)"
+        for text in ("2024-02-29 12:00", "2024-02-29", " 2024-02-29T12:00:00.5 ".strip()):
+            assert "zone" in db.fails(f"SELECT nay_contains({made}, '{text}')"), text
+        equal(db.one(f"SELECT nay_contains({made}, '2024-02-29 13:00+01:00')"), True)
+        equal(db.one(f"SELECT nay_contains({made}, 'infinity')"), False)
+
+
+@test("range filters: nay_contains_range and nay_contains; every kind of end, NULLs, an empty range, errors")
+def ranges(db):
+    for type_, casts, low, high in (("int", "BIGINT", "x * 100", "x * 100"), ("float", "DOUBLE", "(x / 4.0)::DOUBLE", None),
+                                    ("date", "DATE", "DATE '2020-01-01' + x::INTEGER * 10", None),
+                                    ("timestamp", "TIMESTAMP", "TIMESTAMP '2020-01-01' + to_hours(x::INTEGER * 10)", None)):
+        keys = [row[0] for row in db(f"SELECT ({low})::VARCHAR FROM range(200) t(x)")]
+        made = blob(built(keys, "-t", "range", f"--key={type_}", "--range-length", "100", "-p", "0.0001"))
+        equal((type_, db.one(f"SELECT count(*) FROM range(200) t(x) WHERE nay_contains_range({made}, {low}, {low}) "
+                             f"AND nay_contains({made}, {low})")), (type_, "200"))
+    made = blob(built([x * 1000 for x in range(-100, 100)], "-t", "range", "--key=int", "--range-length", "100", "-p", "0.0001"))
+    rows = db(f"SELECT x, nay_contains_range({made}, x, x + 99), nay_contains_range({made}, x - 50, x + 50) FROM range(-90100, 90000, 100) t(x)")
+    wrong = 0
+    for x, after, around in rows:
+        x = int(x)
+        assert after or x % 1000 != 0, x
+        assert around or x % 1000 != 0, x
+        wrong += (after and x % 1000 != 0) + (around and x % 1000 != 0)
+    assert wrong < 20, wrong
+    equal(db.one(f"SELECT nay_contains_range({made}, 5, 3)"), False)
+    equal(db.one(f"SELECT nay_contains_range({made}, '-1', '1')"), True)
+    equal(db.one(f"SELECT nay_contains_range({made}, 1::UTINYINT, 999::SMALLINT)"), False)
+    for call in ("NULL, 3", "3, NULL"):
+        equal(db.one(f"SELECT nay_contains_range({made}, {call})"), None)
+    equal(db.one("SELECT nay_contains_range(NULL, 1, 2)"), None)
+    assert "type" in db.fails(f"SELECT nay_contains_range({made}, 1.5::DOUBLE, 2.5::DOUBLE)")
+    assert "2^63" in db.fails(f"SELECT nay_contains_range({made}, 1::UBIGINT, 18446744073709551615::UBIGINT)")
+    assert "not for ranges" in db.fails("SELECT nay_contains_range(nay_agg(7), 1, 2)")
+    assert "no range filters" in db.fails("SELECT nay_agg(x, 10, 0.01, 'range') FROM range(5) t(x)")
+
+
 @test("parallel, grouped and windowed: the bytes of one filter")
 def parallel(db):
     db("CREATE OR REPLACE TABLE big AS SELECT x * 7919 % 300007 AS x FROM range(300000) t(x)")
@@ -111,6 +159,26 @@ def parallel(db):
                  "ON b.x % 50 = p.g WHERE nay_contains(f, x)"), "300000")
     rows = db("SELECT x, nay_info(nay_agg(x) OVER (ORDER BY x ROWS 2 PRECEDING)).nkeys FROM range(100) t(x) ORDER BY x")
     equal([int(n) for _, n in rows], [min(x + 1, 3) for x in range(100)])
+
+
+@test("sorted aggregates and constant frames, where DuckDB passes one state for all rows: no crash, no row in another state")
+def constant_states(db):
+    for n in (1, 2, 3, 4, 5, 10, 100, 2047, 2048, 2049, 5000):
+        for call in ("nay_agg(x{})", "nay_agg(x, 5000, 0.01{})", "nay_agg(x, 0.001{})", "nay_agg(DISTINCT x{})"):
+            whole = db.bytes(f"SELECT {call.format('')} FROM range({n}) t(x)")
+            equal((n, call, db.bytes(f"SELECT {call.format(' ORDER BY -x')} FROM range({n}) t(x)") == whole), (n, call, True))
+            equal(db(f"SELECT hex(max(f)), hex(min(f)), count(*) FROM (SELECT {call.format('')} OVER () AS f FROM range({n}) t(x))"),
+                  [[whole.hex().upper(), whole.hex().upper(), str(n)]])
+        equal(db.one(f"SELECT count(*) FROM (SELECT x % 7 AS g, nay_agg(x, 0.001) a, nay_agg(x, 0.001 ORDER BY -x) b FROM range({n}) "
+                     "t(x) GROUP BY g) WHERE a = b"), str(min(n, 7)))
+        equal(db.one(f"SELECT count(*) FROM range({n}) t(x) JOIN (SELECT x % 7 AS g, nay_agg(x ORDER BY x) AS f FROM range({n}) t(x) "
+                     "GROUP BY g) p ON x % 7 = g WHERE nay_contains(f, x)"), str(n))
+        equal(db.one(f"SELECT count(*) FROM (SELECT x, nay_agg(x) OVER (PARTITION BY x % 5) AS f FROM range({n}) t(x)) "
+                     "WHERE nay_contains(f, x)"), str(n))
+        parts = f"(SELECT x, nay_agg(x, 5000, 0.01) AS f FROM range({min(n, 300)}) t(x) GROUP BY x)"
+        whole = db.bytes(f"SELECT nay_union(f) FROM {parts}")
+        equal(db.bytes(f"SELECT nay_union(f ORDER BY x) FROM {parts}") == whole, True)
+        equal(db.bytes(f"SELECT DISTINCT u FROM (SELECT nay_union(f) OVER () AS u FROM {parts})") == whole, True)
 
 
 @test("nay_open: a handle for joins and subqueries, and an error once the filter is gone")

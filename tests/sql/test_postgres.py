@@ -108,6 +108,89 @@ def equality(cluster, db):
     equal(db.one(f"SELECT {texts} @> 'bob'::name AND NOT {texts} @> 'bob '::text"), "t")
 
 
+@test("quoted literals: what PostgreSQL finds by = is never a nay, also as parameters without a type")
+def literals(cluster, db):
+    db("CREATE TEMP TABLE lit (r real, d double precision, b bytea, t text, c char(5), n name, z timestamptz, s timestamp, a date)")
+    db("SET timezone = 'Europe/Berlin'")
+    for column, texts in (("r", ["0.1", "1e-1", "16777217", "-1e-40", "3.4e38", "0.333333333333", "NaN", "Infinity"]),
+                          ("d", ["0.1", "1e308", "-0"]), ("b", [r"\x666f6f", r"\x 66 6F", "foo", r"a\\b", r"\001", "\\xff00", ""]),
+                          ("t", [r"\x666f6f", r"\x", "a b "]), ("c", ["ab", "ab  ", "", "   "]), ("n", ["x" * 63, "x" * 70, "short"]),
+                          ("z", ["2024-02-29 12:00", "2024-07-01", "2024-02-29 12:00+05", "infinity", "0044-03-15 12:00:00"]),
+                          ("s", ["2024-02-29 12:00", "2024-02-29 12:00Z"]), ("a", ["2024-02-29"])):
+        for text in texts:
+            db("TRUNCATE lit")
+            db(f"INSERT INTO lit ({column}) VALUES ($1)", text)
+            equal((column, text, db.one(f"SELECT count(*) FROM lit WHERE {column} = $1", text) if column != "n" else "1"), (column, text, "1"))
+            made = db.one(f"SELECT nay_agg({column}, 10, 1e-9) FROM lit", binary=True)
+            for ask in ("$1::nay @> $2", "nay_contains($1, $2)", "nay_contains(nay_add($1, 'infinity'), $2)"):
+                if ask.count("(") == 2 and column != "z":
+                    continue
+                equal((column, text, ask, db.one(f"SELECT {ask}", made, text)), (column, text, ask, "t"))
+    for made, text in (("nay_agg(0.1::real, 10, 1e-9)", "0.11"), (r"nay_agg('ab'::bytea, 10, 1e-9)", r"\x6163"), ("nay_agg('ab'::text, 10, 1e-9)", "a"),
+                       ("nay_agg('2024-02-29 12:00'::timestamptz, 10, 1e-9)", "2024-02-29 14:00")):
+        equal((text, db.one(f"SELECT {made} @> $1", text)), (text, "f"))
+    # another session's zone: the answer is not kept in a plan
+    db("CREATE TEMP TABLE zoned AS SELECT nay_agg('2024-02-29 12:00+09'::timestamptz, 10, 1e-9) AS f")
+    db("PREPARE ask AS SELECT f @> '2024-02-29 12:00' FROM zoned")
+    got = []
+    for zone in ("Europe/Berlin", "Asia/Tokyo", "UTC"):
+        db(f"SET timezone = '{zone}'")
+        got += [db.one("EXECUTE ask") for _ in range(7)][-1:]
+    equal(got, ["f", "t", "f"])
+    equal(db.one("SELECT nay_add(nay_agg('x'::bytea, 10, 1e-9), '\\x6162') @> 'ab'::bytea"), "t")
+    db("RESET timezone")
+
+
+@test("range filters: nay_contains_range, and nay_contains of one value; types, literals, an empty range, errors")
+def ranges(cluster, db):
+    for type_, low in (("int", "x::bigint * 100"), ("float", "x / 4.0::float8"), ("date", "date '2020-01-01' + x * 10"),
+                       ("timestamp", "timestamptz '2020-01-01 00:00Z' + x * interval '10 hours'")):
+        db("SET timezone = 'UTC'")
+        keys = [row[0].replace("+00", "Z") for row in db(f"SELECT ({low})::text FROM generate_series(0, 199) x")]
+        made = built(keys, "-t", "range", f"--key={type_}", "--range-length", "100", "-p", "0.0001")
+        equal((type_, db.one(f"SELECT count(*) FROM generate_series(0, 199) x WHERE nay_contains_range($1::nay, {low}, {low}) "
+                             f"AND $1::nay @> {low}", made)), (type_, "200"))
+        equal((type_, db.one("SELECT nay_contains_range($1, $2, $3)", made, keys[3], keys[5])), (type_, "t"))
+    made = built([x * 1000 for x in range(-100, 100)], "-t", "range", "--key=int", "--range-length", "100", "-p", "0.0001")
+    equal(db.one("SELECT count(*) FILTER (WHERE r), count(*) < 220 FROM (SELECT x, nay_contains_range($1::nay, x, x + 99) AS m, "
+                 "x % 1000 = 0 AND nay_contains_range($1::nay, x, x + 99) AND nay_contains_range($1::nay, x - 99, x) AS r "
+                 "FROM generate_series(-100000, 99900, 100) x) s WHERE m", made), ("200", "t"))
+    equal(db.one("SELECT nay_contains_range($1::nay, 5, 3), nay_contains_range($1::nay, '-1', '1'), nay_contains_range($1::nay, 1::smallint, "
+                 "999::smallint), nay_contains_range($1::nay, NULL::int, 3), nay_contains($1::nay, 8), $1::nay @> '50000'", made),
+          ("f", "t", "f", None, "f", "t"))
+    equal(db.fails("SELECT nay_contains_range($1::nay, 1.5::float8, 2.5::float8)", made).state, "22023")
+    assert "Cast" in db.fails("SELECT $1::nay @> 1.5::float8", made).hint
+    for sql in ("SELECT nay_contains_range(nay_agg(7), 1, 2)", "SELECT nay_agg(x, 10, 0.01, 'range') FROM generate_series(1, 9) x"):
+        error = db.fails(sql)
+        assert error.state == "0A000" and "-t range" in error.hint, error
+    # a real is between the binary64 of what it was written as and its own
+    made = built(["0.1"], "-t", "range", "--key=float", "--range-length", "1", "-p", "1e-9")
+    equal(db.one("SELECT nay_contains_range($1, '0.1', '0.1')", made), "t")
+    # keys that are texts: a prefix and a number
+    made = built([f"user:{u}:order:{n * 1000}" for u in range(5) for n in range(50)], "-t", "range", "--range-keys=decimal",
+                 "--range-length", "100", "-p", "0.0001")
+    equal(db.one("SELECT nay_contains_range($1, 'user:3:order:950', 'user:3:order:1049'), nay_contains_range($1, 'user:3:order:1001', "
+                 "'user:3:order:1100')", made), ("t", "f"))
+
+
+@test("out of memory is an error with SQLSTATE 53200, and the server lives on")
+def no_memory(cluster, db):
+    other = cluster.connect()
+    pid = int(other.one("SELECT pg_backend_pid()"))
+    pages = int(pathlib.Path(f"/proc/{pid}/statm").read_text().split()[0])
+    limited = cluster.place.run("prlimit", "--pid", pid, f"--as={pages * 4096 + 40000000}:")
+    if limited.returncode:
+        raise Skip("prlimit: " + limited.stderr.strip())
+    other("SET max_parallel_workers_per_gather = 0")
+    other("SET work_mem = '1GB'")
+    for sql in ("SELECT nay_agg(x, 100000000, 0.01) FROM generate_series(1, 10) x", "SELECT nay_agg(x) FROM generate_series(1, 5000000) x",
+                "SELECT nay_agg(x, 5000000, 0.01, 'fuse') FROM generate_series(1, 5000000) x"):
+        error = other.fails(sql)
+        equal((sql, error.state), (sql, "53200"))
+    equal(other.one("SELECT nay_agg(7, 10, 1e-9) @> 7"), "t")
+    other.close()
+
+
 @test("databases of other encodings make the same keys")
 def encodings(cluster, db):
     made = set()

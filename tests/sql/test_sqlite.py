@@ -135,6 +135,35 @@ def other_types(db):
     assert "key" in fails(db, "SELECT nay_merge(?, ?)", ints, texts)
 
 
+@test("range filters: nay_contains_range and nay_contains; types, an empty range, NULLs, errors")
+def ranges(db):
+    made = built([x * 1000 for x in range(-100, 100)], "-t", "range", "--key=int", "--range-length", "100", "-p", "0.0001")
+    wrong = 0
+    for x in range(-100100, 100000, 100):
+        got = one(db, "SELECT nay_contains_range(?1, ?2, ?2 + 99), nay_contains_range(?1, ?2 - 99, ?2), nay_contains(?1, ?2)", made, x)
+        if x % 1000 == 0 and x >= -100000:
+            equal((x, got), (x, (1, 1, 1)))
+        else:
+            wrong += sum(got)
+    assert wrong < 30, wrong
+    equal(one(db, "SELECT nay_contains_range(?1, 5, 3), nay_contains_range(?1, '-1', '1'), nay_contains_range(?1, NULL, 3), "
+                  "nay_contains_range(NULL, 1, 3), nay_contains(?1, '8'), nay_contains(?1, '50000')", made), (0, 1, None, None, 0, 1))
+    equal(one(db, "SELECT nay_contains_range(nay_open(?1), 1, 999), nay_contains_range(nay_open(?1), 1, 1000)", made), (0, 1))
+    assert "type" in fails(db, "SELECT nay_contains_range(?, 1.5, 2.5)", made)
+    assert "not for ranges" in fails(db, "SELECT nay_contains_range(nay_agg(7), 1, 2)")
+    assert "no range filters" in fails(db, "SELECT nay_agg(7, 10, 0.01, 'range')")
+    for type_, keys in (("float", ["-1.5", "0", "2.25", "1e300"]), ("date", ["2024-02-29", "-0043-03-15"]),
+                        ("timestamp", ["2024-02-29 12:00:00Z", "1969-12-31T23:59:59.999999Z"])):
+        made = built(keys, "-t", "range", f"--key={type_}", "--range-length", "10", "-p", "0.001")
+        for key in keys:
+            equal((key, one(db, "SELECT nay_contains_range(?1, ?2, ?2), nay_contains(?1, ?2)", made, key)), (key, (1, 1)))
+            if type_ == "float":
+                equal((key, one(db, "SELECT nay_contains(?1, ?2)", made, float(key))), (key, 1))
+    # floats of a column of binary32 elsewhere: the text is asked for both roundings
+    made = built(["0.10000000149011612"], "--key=float", "-p", "1e-9", "-n", "10")
+    equal(one(db, "SELECT nay_contains(?1, '0.1'), nay_contains(?1, 0.1), nay_contains(?1, '0.11')", made), (1, 0, 0))
+
+
 @test("transformations that a filter states are applied to texts")
 def transformed(db):
     made = built(["Ada", " bob "], "--trim", "-i", "-p", "1e-9", "-n", "10")
@@ -209,7 +238,7 @@ def groups(db):
 def arguments(db):
     for call in ("x, 0, 0.01", "x, -1, 0.01", "x, 1.5, 0.01", "x, 'many', 0.01", "x, NULL, 0.01", "x, 10, 0", "x, 10, 1",
                  "x, 10, -1", "x, 10, NULL", "x, 10, 9e999", "x, 9223372036854775807, 0.01", "x, 10, 0.01, 'magic'",
-                 "x, 10, 0.01, 'map'", "x, 10, 0.01, ''", "x, 1e12, 1e-9", "x, 10, 0.01, 'blo' || char(0) || 'om'"):
+                 "x, NULL", "x, 'abc'", "x, 10, 'nan'", "x, 10, 0.01, NULL", "x, 1000, 1e-300", "x, 10, 0.01, 'map'", "x, 10, 0.01, ''", "x, 1e12, 1e-9", "x, 10, 0.01, 'blo' || char(0) || 'om'"):
         assert "nay_agg: " in fails(db, f"SELECT nay_agg({call}) FROM (SELECT 1 x)"), call
     equal(one(db, "SELECT nkeys FROM nay_info((SELECT nay_agg(1, 1e6, 0.01)))"), 1000000)
     series(db, 2000)
