@@ -2,10 +2,28 @@
 # pages of section 3.
 install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "nay*.h")
 install(FILES bindings/cpp/nay.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(FILES doc/man/libnay.3 DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)
 if(NAY_SST)
   install(DIRECTORY sst/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "nay*.h")
-  install(FILES doc/man/libnaysst.3 DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)
+endif()
+
+# Pages of section 3 are built from doc/man/*.3.md. Without Python they are not installed.
+find_package(Python3 COMPONENTS Interpreter QUIET)
+if(Python3_Interpreter_FOUND)
+  set(man3_names libnay)
+  if(NAY_SST)
+    list(APPEND man3_names libnaysst)
+  endif()
+  foreach(name ${man3_names})
+    set(page ${CMAKE_CURRENT_BINARY_DIR}/${name}.3)
+    add_custom_command(OUTPUT ${page}
+      COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/tools/man3.py ${name} > ${page}
+      DEPENDS doc/man/${name}.3.md tools/man3.py include/nay.h VERBATIM)
+    list(APPEND man3_pages ${page})
+  endforeach()
+  add_custom_target(nay_man3 ALL DEPENDS ${man3_pages})
+  install(FILES ${man3_pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)
+else()
+  message(STATUS "libnay(3) is not built: no Python")
 endif()
 
 # nay_install_package(name version): its libraries and its CMake package

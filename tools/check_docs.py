@@ -188,12 +188,6 @@ def version_faults(path, text):
                 yield line_of(text, found.start()), f"{found[0]} is above the version of include/nay.h"
 
 
-def manual_faults(path, text):
-    """The title line of every roff page has the version: a page without it escapes the check above."""
-    if not re.match(r'\.TH \S+ \d "" "nay \d+\.\d+\.\d+" ', text):
-        yield 1, "no title line with the version"
-
-
 def changelog_faults(path):
     """The newest release is this version, with its date; what comes next may stand above it as Unreleased."""
     text = path.read_text()
@@ -260,8 +254,6 @@ def main():
             continue
         collect(path, text_faults(path, text))
         collect(path, version_faults(path, text))
-        if re.fullmatch(r"doc/man/.*\.[1-8]", str(path.relative_to(ROOT))):
-            collect(path, manual_faults(path, text))
         if path.suffix in C_FILES:
             collect(path, length_faults(path, text))
         if path.suffix == ".md":

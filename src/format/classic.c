@@ -7,6 +7,7 @@
  */
 #include "format/classic.h"
 
+#include "base/bytes.h"
 #include "math/elementary.h"
 #include "math/fpr.h"
 #include "math/plan.h"
@@ -17,6 +18,25 @@ nay_status nay__classic_bits(uint64_t nkeys, double bits_per_key, nay_diag *diag
     return nay__fail(diag, NAY_EINVAL, "nkeys times bits_per_key is above 2^60", 0);
   }
   *nbits = nkeys * whole;
+  return NAY_OK;
+}
+
+nay_status nay__classic_java_bits(double nbits, nay_diag *diag) {
+  if (nbits < 1) return nay__fail(diag, NAY_EINVAL, "the size is below one bit", 0);
+  if (nbits > 64.0 * NAY_CLASSIC_JAVA_WORDS) {
+    return nay__fail(diag, NAY_EINVAL, "nkeys needs more than 2^31 - 1 words of 64 bits", 0);
+  }
+  return NAY_OK;
+}
+
+nay_status nay__classic_words(const uint8_t *bytes, size_t len, size_t header, uint32_t most,
+                              nay_diag *diag, nay_shape *shape, nay_span *payload) {
+  uint32_t words = nay__load32be(bytes + header - 4);
+  if (words == 0 || words > most || words > (len - header) / 8) {
+    return nay__fail(diag, NAY_ECORRUPT, "the number of words does not fit the length", header - 4);
+  }
+  shape->nunits = 64 * (uint64_t)words;
+  *payload = (nay_span){(uint8_t *)(uintptr_t)bytes + header, 8 * (size_t)words};
   return NAY_OK;
 }
 

@@ -29,6 +29,20 @@ extern const nay_family nay__family_striding;
 /* nay__classic_bits: n * bits_per_key, refused when it cannot be addressed. */
 nay_status nay__classic_bits(uint64_t nkeys, double bits_per_key, nay_diag *diag, uint64_t *nbits);
 
+/* The largest array of Guava and Spark, in words of 64 bits. */
+#define NAY_CLASSIC_JAVA_WORDS 0x7fffffffu
+
+/* nay__classic_java_bits: refuses a size that Guava and Spark cannot have. */
+nay_status nay__classic_java_bits(double nbits, nay_diag *diag);
+
+/*
+ * nay__classic_words: a payload of big-endian words behind a header, which lies within len; the
+ * last 4 bytes of the header are the number of words, big-endian. Sets shape->nunits to the number
+ * of bits. NAY_ECORRUPT: the number is 0, above `most`, or larger than what follows the header.
+ */
+nay_status nay__classic_words(const uint8_t *bytes, size_t len, size_t header, uint32_t most,
+                              nay_diag *diag, nay_shape *shape, nay_span *payload);
+
 /* nay_probing: how a layout finds the k bits of a key. */
 typedef struct nay_probing {
   /* hash -> the state before the first bit; NULL: the hash itself */

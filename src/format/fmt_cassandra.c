@@ -21,6 +21,7 @@
 #include "base/bytes.h"
 #include "format/classic.h"
 #include "format/format.h"
+#include "hash/murmur3.h"
 
 #define CASSANDRA_HEADER 8u
 #define CASSANDRA_EXCESS 20u      /* bits beyond n * b */
@@ -143,17 +144,13 @@ static nay_status cassandra_parse(const uint8_t *bytes, size_t len, nay_diag *di
   *payload = (nay_span){(uint8_t *)(uintptr_t)bytes, 0};
   if (len == 0) return NAY_OK;
   if (len < CASSANDRA_HEADER) return nay__fail(diag, NAY_ECORRUPT, "shorter than the header", len);
-  uint32_t k = nay__load32be(bytes), words = nay__load32be(bytes + 4);
+  uint32_t k = nay__load32be(bytes);
   if (k < 1 || k > CASSANDRA_MAX_K) {
     return nay__fail(diag, NAY_ECORRUPT, "k is not between 1 and 21", 0);
   }
-  if (words == 0 || words > CASSANDRA_MAX_WORDS || words > (len - CASSANDRA_HEADER) / 8) {
-    return nay__fail(diag, NAY_ECORRUPT, "the number of words does not fit the length", 4);
-  }
-  *shape = (nay_shape){64 * (uint64_t)words, k, 0};
-  payload->at += CASSANDRA_HEADER;
-  payload->len = 8 * (size_t)words;
-  return NAY_OK;
+  shape->k = k;
+  return nay__classic_words(bytes, len, CASSANDRA_HEADER, CASSANDRA_MAX_WORDS, diag, shape,
+                            payload);
 }
 
 static size_t cassandra_size(const nay_filter *f) {
@@ -180,22 +177,6 @@ static const char *cassandra_caveat(const nay_filter *f) {
  * for every seed: use it for this layout only.
  */
 
-#define CASSANDRA_C1 0x87c37b91114253d5u
-#define CASSANDRA_C2 0x4cf5ad432745937fu
-
-static uint64_t cassandra_mix1(uint64_t x) {
-  return nay__rotl64(x * CASSANDRA_C1, 31) * CASSANDRA_C2;
-}
-static uint64_t cassandra_mix2(uint64_t x) {
-  return nay__rotl64(x * CASSANDRA_C2, 33) * CASSANDRA_C1;
-}
-
-static uint64_t cassandra_final(uint64_t x) {
-  x = (x ^ x >> 33) * 0xff51afd7ed558ccdu;
-  x = (x ^ x >> 33) * 0xc4ceb9fe1a85ec53u;
-  return x ^ x >> 33;
-}
-
 /* At most 8 bytes as a number, each with its sign. */
 static uint64_t cassandra_tail_s8(const uint8_t *p, size_t n) {
   uint64_t x = 0;
@@ -207,25 +188,7 @@ static uint64_t cassandra_tail_s8(const uint8_t *p, size_t n) {
 }
 
 static nay_hash cassandra_hash_of(const uint8_t *p, size_t len) {
-  uint64_t h1 = 0, h2 = 0;
-  const uint8_t *end = p + (len & ~(size_t)15);
-  for (; p != end; p += 16) {
-    h1 ^= cassandra_mix1(nay__load64le(p));
-    h1 = (nay__rotl64(h1, 27) + h2) * 5 + 0x52dce729u;
-    h2 ^= cassandra_mix2(nay__load64le(p + 8));
-    h2 = (nay__rotl64(h2, 31) + h1) * 5 + 0x38495ab5u;
-  }
-  size_t rest = len & 15;
-  if (rest > 8) h2 ^= cassandra_mix2(cassandra_tail_s8(p + 8, rest - 8));
-  if (rest > 0) h1 ^= cassandra_mix1(cassandra_tail_s8(p, rest < 8 ? rest : 8));
-  h1 ^= (uint64_t)len;
-  h2 ^= (uint64_t)len;
-  h1 += h2;
-  h2 += h1;
-  h1 = cassandra_final(h1);
-  h2 = cassandra_final(h2);
-  h1 += h2;
-  return (nay_hash){h1, h1 + h2};
+  return nay__murmur3_128_of(p, len, cassandra_tail_s8);
 }
 
 static const nay_foreign_hash cassandra_hash = {(nay_hash_kind)88, "murmur3-s8", true,

@@ -22,17 +22,14 @@
 #include "math/elementary.h"
 
 #define GUAVA_HEADER 6u
-#define GUAVA_MAX_WORDS 0x7fffffffu
+#define GUAVA_MAX_WORDS NAY_CLASSIC_JAVA_WORDS
 #define GUAVA_MITZ_32 0u
 #define GUAVA_MITZ_64 1u
 
 static nay_status guava_size(const nay_params *p, nay_sizing by, nay_diag *diag, nay_shape *shape) {
   double n = (double)p->nkeys;
   double bits = by == NAY_BY_FPR ? nay__classic_nbits_for(p->nkeys, p->fpr) : n * p->bits_per_key;
-  if (bits < 1) return nay__fail(diag, NAY_EINVAL, "the size is below one bit", 0);
-  if (bits > 64.0 * GUAVA_MAX_WORDS) {
-    return nay__fail(diag, NAY_EINVAL, "nkeys needs more than 2^31 - 1 words of 64 bits", 0);
-  }
+  NAY_TRY(nay__classic_java_bits(bits, diag));
   /* since 33.4.0 k comes from the FPR, before from the size: give k for that */
   double k = by == NAY_BY_FPR ? -nay__ln_nearest(p->fpr) / NAY_LN2 : p->bits_per_key * NAY_LN2;
   uint32_t probes = p->k != 0 ? p->k : k + 0.5 < 1 ? 1 : (uint32_t)(k + 0.5);
@@ -53,17 +50,12 @@ static nay_status guava_mitz32_size(const nay_params *p, nay_sizing by, nay_diag
 static nay_status guava_parse(const uint8_t *bytes, size_t len, nay_diag *diag, nay_shape *shape,
                               nay_span *payload) {
   if (len < GUAVA_HEADER) return nay__fail(diag, NAY_ECORRUPT, "shorter than the header", len);
-  uint32_t words = nay__load32be(bytes + 2);
   if (bytes[0] > GUAVA_MITZ_64) {
     return nay__fail(diag, NAY_ECORRUPT, "the strategy is neither 0 nor 1", 0);
   }
   if (bytes[1] == 0) return nay__fail(diag, NAY_ECORRUPT, "k is 0", 1);
-  if (words == 0 || words > GUAVA_MAX_WORDS || words > (len - GUAVA_HEADER) / 8) {
-    return nay__fail(diag, NAY_ECORRUPT, "the number of words does not fit the length", 2);
-  }
-  *shape = (nay_shape){64 * (uint64_t)words, bytes[1], bytes[0]};
-  *payload = (nay_span){(uint8_t *)(uintptr_t)bytes + GUAVA_HEADER, 8 * (size_t)words};
-  return NAY_OK;
+  *shape = (nay_shape){0, bytes[1], bytes[0]};
+  return nay__classic_words(bytes, len, GUAVA_HEADER, GUAVA_MAX_WORDS, diag, shape, payload);
 }
 
 static bool guava_fits(const uint8_t *head, size_t nhead, uint64_t len) {

@@ -20,10 +20,11 @@
 #include "base/bytes.h"
 #include "format/classic.h"
 #include "format/format.h"
+#include "hash/murmur3.h"
 
 #define SPARK_V1_HEADER 12u
 #define SPARK_V2_HEADER 16u
-#define SPARK_MAX_WORDS 0x7fffffffu
+#define SPARK_MAX_WORDS NAY_CLASSIC_JAVA_WORDS
 #define SPARK_MAX_K 4096u /* create(n, bits) may ask for many; more would slow down every probe */
 #define SPARK_V2 1u       /* extra */
 #define SPARK_SQL_SEED 42u
@@ -33,10 +34,7 @@ static nay_status spark_size_v1(const nay_params *p, nay_sizing by, nay_diag *di
   double n = (double)p->nkeys, bits = (double)p->nbits;
   if (by == NAY_BY_FPR) bits = nay__classic_nbits_for(p->nkeys, p->fpr);
   if (by == NAY_BY_BITS_PER_KEY) bits = n * p->bits_per_key;
-  if (bits < 1) return nay__fail(diag, NAY_EINVAL, "the size is below one bit", 0);
-  if (bits > 64.0 * SPARK_MAX_WORDS) {
-    return nay__fail(diag, NAY_EINVAL, "nkeys needs more than 2^31 - 1 words of 64 bits", 0);
-  }
+  NAY_TRY(nay__classic_java_bits(bits, diag));
   uint32_t k = nay__classic_k((double)(uint64_t)bits, p->nkeys);
   if (k > SPARK_MAX_K) {
     return nay__fail(diag, NAY_EINVAL, "the size needs more than 4096 probes", 0);
@@ -71,16 +69,11 @@ static nay_status spark_parse(const uint8_t *bytes, size_t len, nay_diag *diag, 
   }
   size_t header = spark_header(bytes, len);
   if (header == 0) return nay__fail(diag, NAY_ECORRUPT, "shorter than the header", len);
-  uint32_t words = nay__load32be(bytes + header - 4);
   if (k < 1 || k > SPARK_MAX_K) {
     return nay__fail(diag, NAY_ECORRUPT, "k is not between 1 and 4096", 4);
   }
-  if (words == 0 || words > SPARK_MAX_WORDS || words > (len - header) / 8) {
-    return nay__fail(diag, NAY_ECORRUPT, "the number of words does not fit the length", header - 4);
-  }
-  *shape = (nay_shape){64 * (uint64_t)words, k, version == 2 ? SPARK_V2 : 0};
-  *payload = (nay_span){(uint8_t *)(uintptr_t)bytes + header, 8 * (size_t)words};
-  return NAY_OK;
+  *shape = (nay_shape){0, k, version == 2 ? SPARK_V2 : 0};
+  return nay__classic_words(bytes, len, header, SPARK_MAX_WORDS, diag, shape, payload);
 }
 
 static uint64_t spark_seed(const uint8_t *bytes) {
@@ -122,20 +115,12 @@ static void spark_encode_v2(const nay_filter *f, uint8_t *dst) {
 
 /* ---- the hash ---- */
 
-static uint32_t spark_mix(uint32_t h, uint32_t word) {
-  h ^= nay__rotl32(word * 0xcc9e2d51u, 15) * 0x1b873593u;
-  return nay__rotl32(h, 13) * 5 + 0xe6546b64u;
-}
-
 static uint32_t spark_murmur(const uint8_t *p, size_t len, uint32_t seed) {
   uint32_t h = seed;
   size_t at = 0;
-  for (; at + 4 <= len; at += 4) h = spark_mix(h, nay__load32le(p + at));
-  for (; at < len; at++) h = spark_mix(h, p[at] < 0x80 ? p[at] : p[at] | 0xffffff00u);
-  h ^= (uint32_t)len;
-  h = (h ^ h >> 16) * 0x85ebca6bu;
-  h = (h ^ h >> 13) * 0xc2b2ae35u;
-  return h ^ h >> 16;
+  for (; at + 4 <= len; at += 4) h = nay__murmur3_word32(h, nay__load32le(p + at));
+  for (; at < len; at++) h = nay__murmur3_word32(h, p[at] < 0x80 ? p[at] : p[at] | 0xffffff00u);
+  return nay__murmur3_final32(h, len);
 }
 
 static nay_hash spark_seeded(uint64_t seed, const uint8_t *p, size_t len) {

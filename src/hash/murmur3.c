@@ -3,19 +3,7 @@
  * Other systems' layouts have it. An attacker finds collisions for every seed: use it for these
  * alone.
  */
-#include "hash/hash.h"
-
-#define MURMUR3_C1 0x87c37b91114253d5u
-#define MURMUR3_C2 0x4cf5ad432745937fu
-
-static uint64_t murmur3_mix1(uint64_t x) { return nay__rotl64(x * MURMUR3_C1, 31) * MURMUR3_C2; }
-static uint64_t murmur3_mix2(uint64_t x) { return nay__rotl64(x * MURMUR3_C2, 33) * MURMUR3_C1; }
-
-static uint64_t murmur3_final(uint64_t x) {
-  x = (x ^ x >> 33) * 0xff51afd7ed558ccdu;
-  x = (x ^ x >> 33) * 0xc4ceb9fe1a85ec53u;
-  return x ^ x >> 33;
-}
+#include "hash/murmur3.h"
 
 static uint64_t murmur3_tail(const uint8_t *p, size_t n) {
   uint64_t x = 0;
@@ -24,38 +12,13 @@ static uint64_t murmur3_tail(const uint8_t *p, size_t n) {
 }
 
 nay_hash nay__murmur3_128(const uint8_t *p, size_t len) {
-  uint64_t h1 = 0, h2 = 0;
-  const uint8_t *end = p + (len & ~(size_t)15);
-  for (; p != end; p += 16) {
-    h1 ^= murmur3_mix1(nay__load64le(p));
-    h1 = (nay__rotl64(h1, 27) + h2) * 5 + 0x52dce729u;
-    h2 ^= murmur3_mix2(nay__load64le(p + 8));
-    h2 = (nay__rotl64(h2, 31) + h1) * 5 + 0x38495ab5u;
-  }
-  size_t rest = len & 15;
-  if (rest > 8) h2 ^= murmur3_mix2(murmur3_tail(p + 8, rest - 8));
-  if (rest > 0) h1 ^= murmur3_mix1(murmur3_tail(p, rest < 8 ? rest : 8));
-  h1 ^= (uint64_t)len;
-  h2 ^= (uint64_t)len;
-  h1 += h2;
-  h2 += h1;
-  h1 = murmur3_final(h1);
-  h2 = murmur3_final(h2);
-  h1 += h2;
-  return (nay_hash){h1, h1 + h2};
+  return nay__murmur3_128_of(p, len, murmur3_tail);
 }
-
-static uint32_t murmur3_mix32(uint32_t x) { return nay__rotl32(x * 0xcc9e2d51u, 15) * 0x1b873593u; }
 
 uint32_t nay__murmur3_32(const uint8_t *p, size_t len, uint32_t seed) {
   uint32_t h = seed;
   size_t at = 0;
-  for (; at + 4 <= len; at += 4) {
-    h = nay__rotl32(h ^ murmur3_mix32(nay__load32le(p + at)), 13) * 5 + 0xe6546b64u;
-  }
-  if (at < len) h ^= murmur3_mix32((uint32_t)murmur3_tail(p + at, len - at));
-  h ^= (uint32_t)len;
-  h = (h ^ h >> 16) * 0x85ebca6bu;
-  h = (h ^ h >> 13) * 0xc2b2ae35u;
-  return h ^ h >> 16;
+  for (; at + 4 <= len; at += 4) h = nay__murmur3_word32(h, nay__load32le(p + at));
+  if (at < len) h ^= nay__murmur3_mix32((uint32_t)murmur3_tail(p + at, len - at));
+  return nay__murmur3_final32(h, len);
 }

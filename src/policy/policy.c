@@ -5,12 +5,22 @@
 
 #define POLICY_MAX_BITS_PER_KEY 4096u /* as in nay_params */
 
-nay_status nay__policy_args(const void *const *keys, const size_t *lens, size_t n, uint8_t **filter,
-                            const size_t *len) {
+/* Bytes of LevelDB's filter of n keys. */
+static nay_status policy_size(const void *ctx, size_t n, size_t *size) {
+  size_t nbits;
+  if (!nay__mul_ok(n, (size_t)nay__policy_bits_per_key(ctx), &nbits)) return NAY_ENOMEM;
+  *size = (size_t)nay__ceil_div(nay__max_u64(nbits, 64), 8) + 1;
+  return NAY_OK;
+}
+
+nay_status nay__policy_begin(const void *ctx, const void *const *keys, const size_t *lens, size_t n,
+                             const nay_allocator *allocator, uint8_t **filter, const size_t *len,
+                             nay_allocator *a, size_t *size) {
   if (filter == NULL || len == NULL || (n != 0 && (keys == NULL || lens == NULL))) {
     return NAY_EINVAL;
   }
-  return NAY_OK;
+  NAY_TRY(policy_size(ctx, n, size));
+  return nay__allocator_read(allocator, NULL, a);
 }
 
 nay_status nay__policy_bits(uint32_t bits_per_key, const nay_policy *policy, nay_policy *made) {
@@ -19,13 +29,6 @@ nay_status nay__policy_bits(uint32_t bits_per_key, const nay_policy *policy, nay
   }
   NAY_TRY(nay__abi_check(NAY_ABI_POLICY, policy, NULL));
   *made = (nay_policy){.size = sizeof *made, .ctx = (void *)(uintptr_t)bits_per_key};
-  return NAY_OK;
-}
-
-nay_status nay__policy_size(const void *ctx, size_t n, size_t *size) {
-  size_t nbits;
-  if (!nay__mul_ok(n, (size_t)nay__policy_bits_per_key(ctx), &nbits)) return NAY_ENOMEM;
-  *size = (size_t)nay__ceil_div(nay__max_u64(nbits, 64), 8) + 1;
   return NAY_OK;
 }
 

@@ -7,9 +7,14 @@
 #include "base/alloc.h"
 #include "nay_policy.h"
 
-/* nay__policy_args: NAY_EINVAL when an array is missing; the code that hashes checks each key. */
-nay_status nay__policy_args(const void *const *keys, const size_t *lens, size_t n, uint8_t **filter,
-                            const size_t *len);
+/*
+ * nay__policy_begin: the start of every `create`: checks the arguments, reads the allocator, and
+ * sets *size to the bytes of LevelDB's filter of n keys, its array and one for k. NAY_EINVAL: an
+ * array is missing; the code that hashes checks each key. NAY_ENOMEM: *size leaves size_t.
+ */
+nay_status nay__policy_begin(const void *ctx, const void *const *keys, const size_t *lens, size_t n,
+                             const nay_allocator *allocator, uint8_t **filter, const size_t *len,
+                             nay_allocator *a, size_t *size);
 
 /* nay__policy_bits: checks bits_per_key and the caller's struct, and fills in a policy that has
  * nothing else to say. nay__abi_write(NAY_ABI_POLICY, made, policy) hands it over. */
@@ -21,12 +26,6 @@ nay_status nay__policy_bits(uint32_t bits_per_key, const nay_policy *policy, nay
 static inline uint32_t nay__policy_bits_per_key(const void *ctx) {
   return (uint32_t)(uintptr_t)ctx;
 }
-
-/*
- * nay__policy_size: bytes of LevelDB's filter of n keys, its array and one for k. NAY_ENOMEM when
- * that leaves the range of size_t.
- */
-nay_status nay__policy_size(const void *ctx, size_t n, size_t *size);
 
 /*
  * Setting bits of a small array one after the other is slow: each is a load, an or and a store, and

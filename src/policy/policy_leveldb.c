@@ -114,10 +114,8 @@ static bool leveldb_fill(const void *const *keys, const size_t *lens, size_t n, 
 static nay_status leveldb_create(void *ctx, const void *const *keys, const size_t *lens, size_t n,
                                  const nay_allocator *allocator, uint8_t **filter, size_t *len) {
   size_t size;
-  NAY_TRY(nay__policy_args(keys, lens, n, filter, len));
-  NAY_TRY(nay__policy_size(ctx, n, &size));
   nay_allocator a;
-  NAY_TRY(nay__allocator_read(allocator, NULL, &a));
+  NAY_TRY(nay__policy_begin(ctx, keys, lens, n, allocator, filter, len, &a, &size));
   uint8_t *bytes = nay__alloc(&a, size);
   if (bytes == NULL) return NAY_ENOMEM;
   uint32_t k = leveldb_k(ctx);

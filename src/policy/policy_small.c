@@ -183,10 +183,8 @@ static nay_status small_make(uint64_t *hashes, size_t n, size_t size, const nay_
 static nay_status small_create(void *ctx, const void *const *keys, const size_t *lens, size_t n,
                                const nay_allocator *allocator, uint8_t **filter, size_t *len) {
   size_t size;
-  NAY_TRY(nay__policy_args(keys, lens, n, filter, len));
-  NAY_TRY(nay__policy_size(ctx, n, &size));
   nay_allocator a;
-  NAY_TRY(nay__allocator_read(allocator, NULL, &a));
+  NAY_TRY(nay__policy_begin(ctx, keys, lens, n, allocator, filter, len, &a, &size));
   uint64_t few[64], *hashes = few;
   if (n > sizeof few / sizeof few[0]) hashes = nay__alloc(&a, n * sizeof *hashes);
   if (hashes == NULL) return NAY_ENOMEM;

@@ -8,6 +8,7 @@
 #include "check_theirs.h"
 #include "nay_sst_filters.h"
 #include "support/fold_policy.h"
+#include "support/sample_filters.h"
 #include "support/snappy_codec.h"
 #include "support/sst_calls.h"
 
@@ -89,17 +90,6 @@ static void check_ours(sample *s, const uint8_t *bytes, size_t len, const nay_po
   nay_sst_free(t);
 }
 
-/* The filters of the table alone, which are not told the order. */
-static void check_filters(const sample *s, const uint8_t *bytes, size_t len) {
-  nay_sst_filters *t;
-  nay_sst_filters_options how = {sizeof how, .codecs = snappy_codecs, .ncodecs = 1};
-  assert_ok(nay_sst_filters_open(bytes, len, &how, NULL, NULL, &t));
-  for (size_t i = 0; i < s->n; i++) {
-    assert_true(nay_sst_filters_may_contain(t, s->entries[i].key, s->entries[i].len));
-  }
-  nay_sst_filters_free(t);
-}
-
 /* LevelDB's table up to its metaindex, which is where ours gets entries of its own. */
 static size_t metaindex_at(const uint8_t *bytes, size_t len) {
   size_t at = 0;
@@ -131,7 +121,7 @@ static void both_ways(void **state) {
     check_ours(&s, theirs, their_len, &policy, false);
     check_ours(&s, ours, len, &policy, true);
     check_theirs(&s, ours, len, o.filter_bits, o.comparator);
-    check_filters(&s, ours, len);
+    sample_check_filters(&s, ours, len);
     free(theirs);
     free(ours);
   }

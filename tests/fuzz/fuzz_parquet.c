@@ -4,19 +4,7 @@
 #include <string.h>
 
 #include "nay_sst_parquet.h"
-
-typedef struct memory_file {
-  const uint8_t *at;
-  size_t len;
-} memory_file;
-
-static nay_status memory_read(void *ctx, uint64_t at, void *dst, size_t len, nay_diag *diag) {
-  const memory_file *m = ctx;
-  (void)diag;
-  if (at > m->len || len > m->len - at) abort(); /* a reader asks for what is there */
-  if (len != 0) memcpy(dst, m->at + at, len);
-  return NAY_OK;
-}
+#include "support/memory_file.h"
 
 static void probe(nay_sst_parquet *p, uint64_t group, uint64_t column) {
   static const char *const texts[] = {"",           "7",    "-1.5",

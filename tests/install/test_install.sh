@@ -44,7 +44,7 @@ manual() { # every page of doc/man, where man finds it, as roff with this versio
     [ "${name##*.}" = 1 ] && [ ! -x "$build/cli/nay" ] && continue
     grep -qE "^\.TH ${name%.*} ${name##*.} \"\" \"nay $version\" " "$root/share/man/man${name##*.}/$name" || { echo "$name"; missing=1; }
   done
-  cmp "$source_dir/doc/man/libnay.3" "$root/share/man/man3/libnay.3" && [ $missing = 0 ]
+  python3 "$source_dir/tools/man3.py" libnay | cmp - "$root/share/man/man3/libnay.3" && [ $missing = 0 ]
 }
 ok "every page of the manual is installed" manual
 if [ -x "$build/cli/nay" ]; then

@@ -62,8 +62,11 @@ static inline bool key_vector_holds(nay_key_type type, const char *text, size_t 
   return holds;
 }
 
-/* key_vectors_check: prints what does not hold. The number of vectors, or -1. */
-static inline int key_vectors_check(const char *path) {
+/* key_lines_check: "name <tab> text <tab> key" for each line of a file; prints what does not hold.
+ * The number of lines, or -1. */
+static inline int key_lines_check(const char *path,
+                                  bool (*holds)(const char *name, const char *text, size_t text_len,
+                                                const char *want)) {
   static char line[KEY_VECTOR_MAX];
   int count = 0, wrong = 0;
   FILE *file = fopen(path, "rb");
@@ -72,18 +75,27 @@ static inline int key_vectors_check(const char *path) {
     if (line[0] == '#') continue;
     char *end = strchr(line, '\n'), *text = strchr(line, '\t');
     char *want = text != NULL ? strchr(text + 1, '\t') : NULL;
-    nay_key_type type = NAY_KEY_TEXT;
     if (end == NULL || want == NULL) break;
     *end = *text++ = *want++ = '\0';
-    bool holds = nay_key_type_parse(line, &type) == NAY_OK &&
-                 key_vector_holds(type, text, (size_t)(want - 1 - text), want);
-    if (!holds) printf("# %s %s: not %s\n", line, text, want);
-    wrong += !holds;
+    bool ok = holds(line, text, (size_t)(want - 1 - text), want);
+    if (!ok) printf("# %s %s: not %s\n", line, text, want);
+    wrong += !ok;
     count++;
   }
   bool whole = feof(file) != 0;
   fclose(file);
   return whole && wrong == 0 ? count : -1;
+}
+
+static inline bool key_vector_line(const char *name, const char *text, size_t text_len,
+                                   const char *want) {
+  nay_key_type type = NAY_KEY_TEXT;
+  return nay_key_type_parse(name, &type) == NAY_OK && key_vector_holds(type, text, text_len, want);
+}
+
+/* key_vectors_check: the vectors of tests/golden/keys/keys.txt. */
+static inline int key_vectors_check(const char *path) {
+  return key_lines_check(path, key_vector_line);
 }
 
 /* ---- descriptions ---- */
@@ -132,26 +144,15 @@ static inline bool key_description_holds(const char *description, const char *te
   return holds;
 }
 
-/* key_descriptions_check: the vectors of tests/golden/keys/descriptions.txt, as above. */
+static inline bool key_description_line(const char *name, const char *text, size_t text_len,
+                                        const char *want) {
+  (void)text_len;
+  return key_description_holds(name, text, want);
+}
+
+/* key_descriptions_check: the vectors of tests/golden/keys/descriptions.txt. */
 static inline int key_descriptions_check(const char *path) {
-  static char line[KEY_VECTOR_MAX];
-  int count = 0, wrong = 0;
-  FILE *file = fopen(path, "rb");
-  if (file == NULL) return -1;
-  while (fgets(line, sizeof line, file) != NULL) {
-    if (line[0] == '#') continue;
-    char *end = strchr(line, '\n'), *text = strchr(line, '\t');
-    char *want = text != NULL ? strchr(text + 1, '\t') : NULL;
-    if (end == NULL || want == NULL) break;
-    *end = *text++ = *want++ = '\0';
-    bool holds = key_description_holds(line, text, want);
-    if (!holds) printf("# %s %s: not %s\n", line, text, want);
-    wrong += !holds;
-    count++;
-  }
-  bool whole = feof(file) != 0;
-  fclose(file);
-  return whole && wrong == 0 ? count : -1;
+  return key_lines_check(path, key_description_line);
 }
 
 #endif /* NAY_TEST_KEY_VECTORS_H */

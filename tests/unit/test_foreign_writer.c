@@ -371,7 +371,7 @@ static void compactions_start_with_the_newest_version(void **unused) {
 
 int main(int argc, char **argv) {
   if (argc > 1) vectors = argv[1];
-  temp_path(out, "lsm-writer.sst");
+  temp_path(out, "foreign-writer.sst");
   const test_case tests[] = {
       TEST(nori),
       TEST(mini_lsm),

@@ -5,6 +5,7 @@
  */
 #include "golden/golden.h"
 #include "nay_sst_parquet.h"
+#include "support/memory_file.h"
 
 #define NCOLUMNS 7
 
@@ -188,19 +189,6 @@ static void texts_are_values_of_the_column(void **state) {
 }
 
 /* ---- bytes that lie ---- */
-
-typedef struct memory_file {
-  const uint8_t *at;
-  size_t len;
-} memory_file;
-
-static nay_status memory_read(void *ctx, uint64_t at, void *dst, size_t len, nay_diag *diag) {
-  const memory_file *m = ctx;
-  (void)diag;
-  assert_true(at <= m->len && len <= m->len - at);
-  if (len != 0) memcpy(dst, m->at + at, len);
-  return NAY_OK;
-}
 
 /* Opens bytes and does everything with what opens. */
 static nay_status use_bytes(const uint8_t *bytes, size_t len) {

@@ -8,6 +8,7 @@
 #include "nay_sst_filters.h"
 #include "nay_sst_lookup.h"
 #include "support/fold_order.h"
+#include "support/sample_filters.h"
 #include "support/snappy_codec.h"
 #include "support/sst_calls.h"
 #include "support/sst_sample.h"
@@ -132,17 +133,6 @@ static nay_sst_write_options draw_options(sample *s, const nay_policy *policy) {
   return o;
 }
 
-/* The filters of the table alone are not told the order: they deny none of its keys. */
-static void check_filters(const sample *s, const uint8_t *bytes, size_t len) {
-  nay_sst_filters *t;
-  nay_sst_filters_options how = {sizeof how, .codecs = snappy_codecs, .ncodecs = 1};
-  assert_ok(nay_sst_filters_open(bytes, len, &how, NULL, NULL, &t));
-  for (size_t i = 0; i < s->n; i++) {
-    assert_true(nay_sst_filters_may_contain(t, s->entries[i].key, s->entries[i].len));
-  }
-  nay_sst_filters_free(t);
-}
-
 static void tables_in_order(void **state) {
   nay_sst_comparator order = order_at(*(const unsigned *)*state);
   nay_policy policy = {.size = sizeof policy};
@@ -170,7 +160,7 @@ static void tables_in_order(void **state) {
     assert_ok(nay_sst_view(bytes, len, &how, NULL, NULL, &t));
     sample_check_iter(&s, t);
     sample_check_gets(&s, t);
-    check_filters(&s, bytes, len);
+    sample_check_filters(&s, bytes, len);
     nay_sst_free(t);
     free(bytes);
   }
