@@ -515,6 +515,7 @@ nay_status nay__range_builder_finish(nay_range_builder *b, nay_diag *diag, nay_f
   if (j == NULL) return nay__fail(diag, NAY_ENOMEM, "no memory to build the filter", 0);
   *j = (rbuild_job){.b = b};
   nay_status status = rbuild_run(j, &why, filter);
+  nay__range_sorted_clear(&b->allocator, &j->sorted);
   nay__free(&b->allocator, j->words, j->cap * sizeof(uint64_t));
   nay__free(&b->allocator, j, sizeof *j);
   if (status == NAY_OK) {
