@@ -316,3 +316,49 @@ nay_status duck_literal_read(const duck_column *column, const nay_sql_probe *pro
                   literal->more, len);
   return NAY_OK;
 }
+
+/* The key of a numeric, of len bytes with a byte free before it, without the digits from `at` on: rounded, halves away from
+ * zero. Returns where it starts. */
+static char *duck_round(char *digits, size_t at, size_t *len) {
+  bool up = digits[at] >= '5', negative = digits[0] == '-';
+  size_t first = negative ? 1 : 0;
+  *len = digits[at - 1] == '.' ? at - 1 : at;
+  for (size_t i = *len; up && i-- > first;) {
+    if (digits[i] == '.') continue;
+    up = digits[i] == '9';
+    digits[i] = up ? '0' : (char)(digits[i] + 1);
+  }
+  if (!up) return digits;
+  digits -= 1; /* 99.5 */
+  digits[first] = '1';
+  if (negative) digits[0] = '-';
+  *len += 1;
+  return digits;
+}
+
+nay_status duck_ask_rounded(const nay_sql_probe *probe, const nay_sql_value *literal,
+                            nay_sql_error *error, bool *maybe) {
+  uint8_t room[128];
+  const void *key;
+  void *more;
+  size_t len;
+  if (probe->how.type != NAY_KEY_NUMERIC) return NAY_OK;
+  nay_status status = nay_sql_key(probe, literal, room, error, &key, &len, &more);
+  if (status != NAY_OK) return status;
+  const char *point = memchr(key, '.', len);
+  size_t scale0 = point != NULL ? (size_t)(point - (const char *)key) + 1 : len;
+  char *copy = scale0 < len ? malloc(len + 1) : NULL;
+  if (scale0 < len && copy == NULL) status = nay_sql_refuse(error, NAY_ENOMEM, NULL);
+  size_t end = len - scale0 > 38 ? scale0 + 39 : len; /* the greatest scale is 38 */
+  for (size_t at = end; status == NAY_OK && !*maybe && at-- > scale0;) {
+    memcpy(copy + 1, key, len);
+    nay_sql_value rounded;
+    size_t rounded_len;
+    const char *digits = duck_round(copy + 1, at, &rounded_len);
+    nay_sql_bytes(&rounded, NAY_KEY_TEXT, false, digits, rounded_len);
+    status = nay_sql_ask(probe, &rounded, error, maybe);
+  }
+  free(copy);
+  free(more);
+  return status;
+}

@@ -38,6 +38,14 @@ typedef struct duck_literal {
 nay_status duck_literal_read(const duck_column *column, const nay_sql_probe *probe,
                              nay_sql_error *error, duck_literal *literal);
 
+/*
+ * duck_ask_rounded: of a filter of numerics that says nay to a literal: DuckDB rounds a literal to
+ * the scale of the DECIMAL that it is compared with, halves away from zero, and the filter does not
+ * say which scale that was. All that the digits allow are asked.
+ */
+nay_status duck_ask_rounded(const nay_sql_probe *probe, const nay_sql_value *literal,
+                            nay_sql_error *error, bool *maybe);
+
 /* duck_put_filter: the bytes of a filter as a BLOB. */
 nay_status duck_put_filter(duck_vector vector, uint64_t row, const nay_filter *filter,
                            nay_sql_error *error);

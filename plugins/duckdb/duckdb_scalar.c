@@ -125,6 +125,8 @@ static nay_status duck_contains_row(duck_contains *call, uint64_t row, nay_sql_e
   status = duck_literal_read(&call->values, call->probe, error, &literal);
   if (status == NAY_OK)
     status = nay_sql_ask_literal(call->probe, &literal.readings, error, &call->answers[row]);
+  if (status == NAY_OK && !call->answers[row] && call->values.type == DUCK_VARCHAR)
+    status = duck_ask_rounded(call->probe, value, error, &call->answers[row]);
   free(literal.more);
 #else /* what bench/sql/duckdb.mjs compares with */
   status = nay_sql_hash(call->probe, value, error, &hash);

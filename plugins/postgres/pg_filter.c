@@ -63,6 +63,20 @@ static inline nay_sql_probe *pg_call_probe(pg_call *call, MemoryContext context,
   return call->probe;
 }
 
+/* varchar = char(n) ignores the spaces at the end of both: such a key has none. */
+static bool pg_contains_padded(const nay_sql_probe *probe, const nay_sql_value *value) {
+  const char *chars = value->key;
+  size_t len = value->len;
+  if (probe->range || len == 0 || chars[len - 1] != ' ') return false;
+  while (len > 0 && chars[len - 1] == ' ') len--;
+  nay_sql_value stripped;
+  nay_sql_error error;
+  bool maybe;
+  nay_sql_bytes(&stripped, NAY_KEY_TEXT, false, chars, len);
+  nay_pg_check(nay_sql_ask(probe, &stripped, &error, &maybe), &error);
+  return maybe;
+}
+
 NAY_PG_FUNCTION(nay_pg_contains) {
   pg_call *call = pg_call_of(fcinfo, false);
   nay_sql_probe *probe = pg_call_probe(call, fcinfo->flinfo->fn_mcxt, PG_GETARG_DATUM(0));
@@ -71,6 +85,7 @@ NAY_PG_FUNCTION(nay_pg_contains) {
   bool maybe;
   nay_pg_value(&call->type, PG_GETARG_DATUM(1), &value);
   nay_pg_check(nay_sql_ask(probe, &value, &error, &maybe), &error);
+  if (!maybe && call->type.oid == VARCHAROID) maybe = pg_contains_padded(probe, &value);
   PG_RETURN_BOOL(maybe);
 }
 

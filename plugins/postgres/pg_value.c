@@ -19,8 +19,7 @@ static bool pg_key_type(Oid oid, nay_key_type *type) {
   switch (oid) {
     case INT2OID:
     case INT4OID:
-    case INT8OID:
-    case OIDOID: *type = NAY_KEY_INT; return true;
+    case INT8OID: *type = NAY_KEY_INT; return true;
     case FLOAT4OID:
     case FLOAT8OID: *type = NAY_KEY_FLOAT; return true;
     case BOOLOID: *type = NAY_KEY_BOOL; return true;
@@ -46,8 +45,10 @@ nay_pg_type nay_pg_type_of(Oid oid, Oid collation) {
   if (!pg_key_type(found.oid, &found.type))
     ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
                     errmsg("nay: values of type %s have no keys", format_type_be(oid)),
-                    errhint("Cast to a type that has: a text that is the same for equal values, "
-                            "such as lower(x::text) for citext.")));
+                    found.oid == OIDOID /* equals integers modulo 2^32 */
+                        ? errhint("Cast to bigint.")
+                        : errhint("Cast to a type that has: a text that is the same for equal "
+                                  "values, such as lower(x::text) for citext.")));
   found.binary = found.oid == BYTEAOID;
   if (found.type == NAY_KEY_TEXT && !found.binary && OidIsValid(collation) &&
       !get_collation_isdeterministic(collation))
@@ -120,7 +121,6 @@ void nay_pg_value(const nay_pg_type *type, Datum datum, nay_sql_value *value) {
     case INT2OID: nay_sql_int(value, NAY_KEY_INT, DatumGetInt16(datum)); return;
     case INT4OID: nay_sql_int(value, NAY_KEY_INT, DatumGetInt32(datum)); return;
     case INT8OID: nay_sql_int(value, NAY_KEY_INT, DatumGetInt64(datum)); return;
-    case OIDOID: nay_sql_int(value, NAY_KEY_INT, (int64_t)DatumGetObjectId(datum)); return;
     case FLOAT4OID: nay_sql_float(value, (double)DatumGetFloat4(datum)); return;
     case FLOAT8OID: nay_sql_float(value, DatumGetFloat8(datum)); return;
     case BOOLOID: nay_sql_int(value, NAY_KEY_BOOL, DatumGetBool(datum)); return;
@@ -204,7 +204,8 @@ void nay_pg_literal(Datum datum, const nay_sql_probe *probe, nay_sql_readings *l
   if (len >= NAMEDATALEN)
     pg_text(chars, (size_t)pg_mbcliplen(chars, (int)len, NAMEDATALEN - 1),
             &literal->values[literal->n++]);
-  if (len > 0 && memchr(chars, '\\', len) != NULL) {
+  bool other = literal->values[0].key != chars; /* another encoding: a bytea has the bytes of it */
+  if (len > 0 && (other || memchr(chars, '\\', len) != NULL)) {
     uint8_t *bytes = palloc(len);
     size_t n;
     if (pg_bytea(chars, len, bytes, &n))

@@ -340,7 +340,8 @@ nay_status nay_sql_ask(const nay_sql_probe *probe, const nay_sql_value *value, n
 
 /*
  * The binary32 numbers that a text may be rounded to: the nearest one of its binary64, and that
- * one's neighbours, as rounding twice may end in one of them. None when the binary64 is one itself.
+ * one's neighbours, as rounding twice may end in one of them. Above the greatest of them: that one
+ * and infinity. None when the binary64 is a binary32 itself.
  */
 static size_t sql_floats(const nay_sql_probe *probe, const nay_sql_value *text,
                          nay_sql_value floats[3]) {
@@ -355,8 +356,10 @@ static size_t sql_floats(const nay_sql_probe *probe, const nay_sql_value *text,
   uint64_t word = sql_load(key);
   double number;
   memcpy(&number, &word, sizeof number);
-  if (!(number >= -(double)FLT_MAX && number <= (double)FLT_MAX)) return 0;
-  float nearest = (float)number;
+  if (number - number != 0) return 0; /* infinity or NaN */
+  float nearest = number > (double)FLT_MAX    ? FLT_MAX
+                  : number < -(double)FLT_MAX ? -FLT_MAX
+                                              : (float)number;
   if ((double)nearest == number) return 0;
   uint32_t bits;
   memcpy(&bits, &nearest, sizeof bits);

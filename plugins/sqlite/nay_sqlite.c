@@ -217,6 +217,7 @@ static nay_status sqlite_map(nay_sqlite *state, const char *path, nay_sql_error 
   }
   (*probe)->identity[0] = 0; /* no BLOB has this length */
   (*probe)->identity[1] = ++state->nfiles;
+  (*probe)->identity[2] = state->own;
   nay_sql_cache_put(&state->cache, *probe);
   return NAY_OK;
 }
@@ -437,6 +438,7 @@ static int sqlite_init(sqlite3 *db, bool files) {
   nay_sqlite *state = sqlite3_malloc64(sizeof *state);
   if (state == NULL) return SQLITE_NOMEM;
   *state = (nay_sqlite){.refs = 1, .files = files};
+  sqlite3_randomness(sizeof state->own, &state->own);
   int rc = sqlite_functions(db, state);
   if (rc == SQLITE_OK) {
     state->refs++;

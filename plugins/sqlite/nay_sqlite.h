@@ -31,6 +31,7 @@ typedef struct nay_sqlite {
   unsigned refs;
   bool files;
   uint64_t nfiles; /* opened so far */
+  uint64_t own;    /* random: tells handles of files from those of other connections */
 } nay_sqlite;
 
 extern const nay_allocator nay_sqlite_allocator;

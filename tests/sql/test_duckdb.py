@@ -104,6 +104,18 @@ def literals(db):
                                 (r"'\xff'", "BLOB", [r"\xff", r"\xFF"]), (r"'a\x61'", "VARCHAR", [r"a\x61"]), ("'2024-02-29'", "DATE", ["2024-02-29"])):
         for text in texts:
             equal((value, type_, text, db.one(f"SELECT nay_contains(nay_agg({value}::{type_}, 10, 1e-9), '{text}')")), (value, type_, text, True))
+    # DuckDB rounds a literal to the type of the column
+    for type_, value, texts in (("DECIMAL(4,1)", "0.1", ["0.1", "0.14", "0.149", "0.10", "1.45e-1", "0.0500000001", "0.1" + "0" * 200 + "1"]),
+                                ("DECIMAL(4,1)", "-0.2", ["-0.15", "-0.249"]), ("DECIMAL(4,1)", "100", ["99.96", "99.95", "100"]),
+                                ("DECIMAL(4,1)", "-100", ["-99.96"]), ("HUGEINT", "-1", ["-0.5", "-1.49"]), ("HUGEINT", "10", ["9.5", "10.4"]),
+                                ("UHUGEINT", "1", ["0.5"]), ("DECIMAL(38,10)", "0.1", ["0.1"]),
+                                ("FLOAT", "3.4028235e38", ["3.4028235e38", "3.4028234e38"]), ("FLOAT", "inf", ["1e308", "inf"])):
+        for text in texts:
+            equal((type_, value, text, db.one(f"SELECT '{value}'::{type_} = '{text}'")), (type_, value, text, True))
+            equal((type_, value, text, db.one(f"SELECT nay_contains(nay_agg('{value}'::{type_}, 10, 1e-9), '{text}')")), (type_, value, text, True))
+    for value, text in (("0.1", "0.25"), ("0.1", "0.04"), ("0.1", "-0.14"), ("100", "99.4")):
+        equal((value, text, db.one(f"SELECT nay_contains(nay_agg({value}::DECIMAL(4,1), 10, 1e-9), '{text}')")), (value, text, False))
+    equal(db.one("SELECT nay_contains(nay_agg('3.4028235e38'::FLOAT, 10, 1e-9), 'inf')"), False)
     for text in (r"\x63", r"\xzz", "\\", "a"):
         equal((text, db.one(f"SELECT nay_contains(nay_agg('ab'::BLOB, 10, 1e-9), '{text}')")), (text, False))
     equal(db.one("SELECT nay_contains(nay_agg(0.1::FLOAT, 10, 1e-9), '0.11')"), False)

@@ -104,6 +104,13 @@ def equality(cluster, db):
             equal(db.fails(sql).state, "42804")
         equal(db.fails("SELECT nay_agg('ada'::citext)").state, "42804")
     equal(db.one(f"SELECT {texts} @> 'bob'::char(10)"), "t")
+    equal(db.one("SELECT 'bob'::char(5) = 'bob  '::varchar"), "t")
+    equal(db.one(f"SELECT {texts} @> 'bob  '::varchar AND NOT {texts} @> 'bo '::varchar AND NOT {texts} @> '  '::varchar(2)"), "t")
+    # oid equals integers modulo 2^32
+    equal(db.one("SELECT '4294967295'::oid = -1"), "t")
+    for sql in ("SELECT nay_agg('4294967295'::oid)", "SELECT nay_agg(-1) @> '4294967295'::oid"):
+        error = db.fails(sql)
+        assert error.state == "42804" and "bigint" in error.hint, error
     equal(db.one("SELECT nay_agg(x, 10, 1e-9) @> 'bob'::text FROM (SELECT 'bob'::char(10) AS x) s"), "t")
     equal(db.one(f"SELECT {texts} @> 'bob'::name AND NOT {texts} @> 'bob '::text"), "t")
 
@@ -112,7 +119,7 @@ def equality(cluster, db):
 def literals(cluster, db):
     db("CREATE TEMP TABLE lit (r real, d double precision, b bytea, t text, c char(5), n name, z timestamptz, s timestamp, a date)")
     db("SET timezone = 'Europe/Berlin'")
-    for column, texts in (("r", ["0.1", "1e-1", "16777217", "-1e-40", "3.4e38", "0.333333333333", "NaN", "Infinity"]),
+    for column, texts in (("r", ["0.1", "1e-1", "16777217", "-1e-40", "3.4e38", "3.4028235e38", "0.333333333333", "NaN", "Infinity"]),
                           ("d", ["0.1", "1e308", "-0"]), ("b", [r"\x666f6f", r"\x 66 6F", "foo", r"a\\b", r"\001", "\\xff00", ""]),
                           ("t", [r"\x666f6f", r"\x", "a b "]), ("c", ["ab", "ab  ", "", "   "]), ("n", ["x" * 63, "x" * 70, "short"]),
                           ("z", ["2024-02-29 12:00", "2024-07-01", "2024-02-29 12:00+05", "infinity", "0044-03-15 12:00:00"]),
@@ -201,6 +208,10 @@ def encodings(cluster, db):
         other("SET client_encoding = " + ("'SQL_ASCII'" if encoding == "SQL_ASCII" else "'UTF8'"))
         made.add(other.one("SELECT nay_agg(x, 100, 1e-9) FROM unnest(array['é', 'plain', 'Ü ']) x", binary=True))
         equal(other.one("SELECT $1::nay @> 'é' AND NOT $1::nay @> 'e'", next(iter(made))), "t")
+        # what a literal is as a bytea depends on the encoding
+        other("CREATE TEMP TABLE raw AS SELECT 'é'::bytea AS b")
+        equal(other.one("SELECT b = 'é', (SELECT nay_agg(b, 10, 1e-9) FROM raw) @> 'é', (SELECT nay_add(nay_agg(b, 10, 1e-9), 'ü') FROM raw) "
+                        "@> 'ü'::bytea, (SELECT nay_agg(b, 10, 1e-9) FROM raw) @> 'e' FROM raw"), ("t", "t", "t", "f"))
         other.close()
     equal(len(made), 1)
 

@@ -162,6 +162,8 @@ def ranges(db):
     # floats of a column of binary32 elsewhere: the text is asked for both roundings
     made = built(["0.10000000149011612"], "--key=float", "-p", "1e-9", "-n", "10")
     equal(one(db, "SELECT nay_contains(?1, '0.1'), nay_contains(?1, 0.1), nay_contains(?1, '0.11')", made), (1, 0, 0))
+    made = built(["3.4028234663852886e38"], "--key=float", "-p", "1e-9", "-n", "10")
+    equal(one(db, "SELECT nay_contains(?1, '3.4028235e38'), nay_contains(?1, '3.4e38'), nay_contains(?1, 'inf')", made), (1, 0, 0))
 
 
 @test("transformations that a filter states are applied to texts")
@@ -275,6 +277,15 @@ def files(db):
         other = connect(entry="sqlite3_nayfiles_init")
         series(other, 2000)
         equal(one(other, "SELECT sum(nay_contains(nay_file(?), x)) >= 999 FROM numbers", str(path)), 1)
+        # a handle that was stored is an error in another connection, which has files of its own
+        stored = one(other, "SELECT nay_file(?)", str(path))
+        path2 = pathlib.Path(folder) / "y.nay"
+        path2.write_bytes(built(range(5000, 5100), "--key=int"))
+        third = connect(entry="sqlite3_nayfiles_init")
+        equal(one(third, "SELECT nay_contains(nay_file(?), 7)", str(path2)), 0)
+        equal(one(other, "SELECT nay_contains(?, 7)", stored), 1)
+        assert "not open" in fails(third, "SELECT nay_contains(?, 7)", stored)
+        third.close()
         equal(one(other, "SELECT nkeys FROM nay_info(nay_file(?))", str(path)), 1000)
         equal(one(other, "SELECT length(nay_file(?))", str(path)), 32)
         assert "x.none" in fails(other, "SELECT nay_contains(nay_file(?), 1)", f"{folder}/x.none")
