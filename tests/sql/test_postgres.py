@@ -216,6 +216,46 @@ def encodings(cluster, db):
     equal(len(made), 1)
 
 
+EQUALS = {
+    "smallint": ["0", "-1", "7", "32767"], "int": ["-1", "7", "2147483647"], "bigint": ["-1", "7", "-9223372036854775808", "16777217"],
+    "real": ["-0", "0.1", "7", "16777216", "NaN", "Infinity", "1e-40", "3.4028235e38"],
+    "float8": ["0", "0.1", "7", "16777217", "NaN", "-Infinity", "1e308", "0.10000000149011612", "9007199254740993"],
+    "numeric": ["0.0", "7", "7.000", "0.1", "-1", "NaN", "Infinity", "1e20", "1e-20", "123456789012345678901234567890.12300"],
+    "numeric(10,2)": ["7", "0.1", "-1.005"], "boolean": ["t", "yes", "off"],
+    "date": ["2024-02-29", "infinity", "-infinity", "0044-03-15 BC", "5874897-12-31"],
+    "timestamp": ["2024-02-29 12:00:00.5", "infinity"], "timestamp(0)": ["2024-02-29 12:00:00.5"], "timestamptz": ["2024-07-01 12:00+02", "-infinity"],
+    "uuid": ["123e4567-e89b-12d3-a456-426614174000", "{123E4567E89B12D3A456426614174000}"],
+    "text": ["", "a", "a ", "7", "\\x61", "\\141", "true", "é", "x" * 70, "\t a"], "varchar(3)": ["", "a", "é"], "char(5)": ["", "a", "a ", "é", "  a"],
+    "char(80)": ["x" * 70], "name": ["a ", "x" * 70, "é" * 40], "bytea": ["\\x61", "a ", "\\141", "\\xc3a9", "\\xe9", "é"]}
+
+
+@test("wherever PostgreSQL's = finds a row, of any type and as a literal, nay_contains says maybe or is an error")
+def equals(cluster, db):
+    other = cluster.connect("enc_latin1")
+    other("SET client_encoding = 'UTF8'")
+    tried = 0
+    for on in (db, other):
+        on("SET client_min_messages = error")
+        probes = [f"{literal}{cast}" for type_, texts in EQUALS.items() for text in texts for literal in ["'" + text + "'"] for cast in ("", "::" + type_)]
+        for type_, texts in EQUALS.items():
+            for text in texts:
+                on(f"CREATE TEMP TABLE col AS SELECT '{text}'::{type_} AS x")
+                on("CREATE TEMP TABLE fil AS SELECT nay_agg(x, 10, 1e-9) AS f FROM col")
+                for probe in probes:
+                    try:
+                        if on.one(f"SELECT x = {probe} FROM col") != "t":
+                            continue
+                        answer = on.one(f"SELECT f @> {probe} FROM fil")
+                    except Error as error:
+                        answer = error.hint
+                    assert answer not in ("f", ""), (type_, text, probe)
+                    tried += answer == "t"
+                on("DROP TABLE col, fil")
+        on("RESET client_min_messages")
+    other.close()
+    assert tried > 800, tried
+
+
 @test("parallel: Partial and Finalize Aggregate, and the bytes of one process, for all shapes of arguments")
 def parallel(cluster, db):
     db("CREATE TABLE big AS SELECT (x * 7919) % 100003 AS x, ('k' || x) AS t FROM generate_series(1, 100000) x")
