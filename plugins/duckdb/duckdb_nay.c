@@ -317,8 +317,8 @@ nay_status duck_literal_read(const duck_column *column, const nay_sql_probe *pro
   return NAY_OK;
 }
 
-/* The key of a numeric, of len bytes with a byte free before it, without the digits from `at` on: rounded, halves away from
- * zero. Returns where it starts. */
+/* The key of a numeric, of len bytes with a byte free before it, without the digits from `at` on:
+ * rounded, halves away from zero. Returns where it starts. */
 static char *duck_round(char *digits, size_t at, size_t *len) {
   bool up = digits[at] >= '5', negative = digits[0] == '-';
   size_t first = negative ? 1 : 0;
