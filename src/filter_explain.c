@@ -48,9 +48,9 @@ static nay_status explain_unread(nay_explanation what, nay_explain_reason reason
   return explain_deliver(&what, to);
 }
 
-nay_status nay_filter_explain_hash(const nay_filter *f, nay_hash hash, nay_explain_visitor visit,
-                                   void *ctx, nay_explanation *explanation) {
-  NAY_TRY(explain_check(f, explanation));
+/* By the hash, or, where the family takes keys, by the key. */
+static nay_status explain_by(const nay_filter *f, nay_hash hash, const uint8_t *key, size_t len,
+                             nay_explain_visitor visit, void *ctx, nay_explanation *explanation) {
   nay_explain_run run = {
       .visit = visit, .ctx = ctx, .what = explain_begin(f), .only_constants = true};
   run.what.hash = hash;
@@ -58,7 +58,11 @@ nay_status nay_filter_explain_hash(const nay_filter *f, nay_hash hash, nay_expla
   if (f->lazy != NULL && !nay__filter_probe_verified(f, hash)) {
     return explain_unread(run.what, NAY_REASON_DAMAGED, explanation);
   }
-  f->family->explain(f, hash, &run);
+  if (key != NULL) {
+    f->family->explain_key(f, key, len, &run);
+  } else {
+    f->family->explain(f, hash, &run);
+  }
   if (run.status != NAY_OK) return run.status;
   nay_explanation *what = &run.what;
   if (what->maybe) {
@@ -70,10 +74,25 @@ nay_status nay_filter_explain_hash(const nay_filter *f, nay_hash hash, nay_expla
   return explain_deliver(what, explanation);
 }
 
+nay_status nay_filter_explain_hash(const nay_filter *f, nay_hash hash, nay_explain_visitor visit,
+                                   void *ctx, nay_explanation *explanation) {
+  NAY_TRY(explain_check(f, explanation));
+  if (f->family->explain_key != NULL) {
+    nay_explanation what = explain_begin(f);
+    what.hash = hash;
+    return explain_unread(what, NAY_REASON_NO_HASH, explanation);
+  }
+  return explain_by(f, hash, NULL, 0, visit, ctx, explanation);
+}
+
 nay_status nay_filter_explain(const nay_filter *f, const void *key, size_t len,
                               nay_explain_visitor visit, void *ctx, nay_explanation *explanation) {
   NAY_TRY(explain_check(f, explanation));
   if (key == NULL && len != 0) return NAY_EINVAL;
+  if (f->family->explain_key != NULL) {
+    const nay_hash none = {0, 0};
+    return explain_by(f, none, nay__key_bytes(key), len, visit, ctx, explanation);
+  }
   nay_status status = nay__hasher_ready(&f->hasher);
   if (status == NAY_EKEY || status == NAY_ENOTSUP) {
     return explain_unread(explain_begin(f),

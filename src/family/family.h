@@ -373,6 +373,13 @@ struct nay_family {
    * probe_addresses() need not name them. NULL: none. Not in a self-sized family. */
   uint64_t (*tail)(const nay_shape *);
 
+  /* ---- one key: layouts whose hash is by_key; test, add and explain take no hash of theirs ----
+   */
+
+  bool (*test_key)(const nay_filter *, const uint8_t *key, size_t len);
+  nay_status (*add_key)(nay_filter *, const uint8_t *key, size_t len, bool *is_new);
+  void (*explain_key)(const nay_filter *, const uint8_t *key, size_t len, struct nay_explain_run *);
+
   /* ---- groups ---- */
 
   const nay_family_batch *batch; /* nay__batch_each if it has no batch code */
