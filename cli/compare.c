@@ -1,6 +1,6 @@
 /* compare.c - see compare.h. */
-#include "batch.h"
 #include "compare.h"
+#include "batch.h"
 
 #include "filterfile.h"
 #include "maker.h"
