@@ -48,6 +48,19 @@ static nay_status explain_unread(nay_explanation what, nay_explain_reason reason
   return explain_deliver(&what, to);
 }
 
+/* The reason, from the steps. */
+static nay_status explain_end(nay_explain_run *run, nay_explanation *explanation) {
+  nay_explanation *what = &run->what;
+  if (run->status != NAY_OK) return run->status;
+  if (what->maybe) {
+    what->reason = run->constant_match ? NAY_REASON_NO_ANSWER : NAY_REASON_MATCH;
+  } else {
+    what->reason = run->only_constants ? NAY_REASON_NO_KEYS : NAY_REASON_NO_MATCH;
+    what->group = what->ngroups;
+  }
+  return explain_deliver(what, explanation);
+}
+
 nay_status nay_filter_explain_hash(const nay_filter *f, nay_hash hash, nay_explain_visitor visit,
                                    void *ctx, nay_explanation *explanation) {
   NAY_TRY(explain_check(f, explanation));
@@ -59,15 +72,16 @@ nay_status nay_filter_explain_hash(const nay_filter *f, nay_hash hash, nay_expla
     return explain_unread(run.what, NAY_REASON_DAMAGED, explanation);
   }
   f->family->explain(f, hash, &run);
-  if (run.status != NAY_OK) return run.status;
-  nay_explanation *what = &run.what;
-  if (what->maybe) {
-    what->reason = run.constant_match ? NAY_REASON_NO_ANSWER : NAY_REASON_MATCH;
-  } else {
-    what->reason = run.only_constants ? NAY_REASON_NO_KEYS : NAY_REASON_NO_MATCH;
-    what->group = what->ngroups;
-  }
-  return explain_deliver(what, explanation);
+  return explain_end(&run, explanation);
+}
+
+/* A family that needs the key itself. It has no lazy maps. */
+static nay_status explain_key(const nay_filter *f, const void *key, size_t len,
+                              nay_explain_visitor visit, void *ctx, nay_explanation *explanation) {
+  nay_explain_run run = {
+      .visit = visit, .ctx = ctx, .what = explain_begin(f), .only_constants = true};
+  f->family->order->explain(f, key, len, &run);
+  return explain_end(&run, explanation);
 }
 
 nay_status nay_filter_explain(const nay_filter *f, const void *key, size_t len,
@@ -79,5 +93,6 @@ nay_status nay_filter_explain(const nay_filter *f, const void *key, size_t len,
     return explain_unread(explain_begin(f),
                           status == NAY_EKEY ? NAY_REASON_LOCKED : NAY_REASON_NO_HASH, explanation);
   }
+  if (f->family->order != NULL) return explain_key(f, key, len, visit, ctx, explanation);
   return nay_filter_explain_hash(f, nay__hash_key(&f->hasher, key, len), visit, ctx, explanation);
 }
