@@ -279,6 +279,8 @@ typedef struct nay_family_order {
   /* up to 64 keys, of a filter whose hasher is ready: bit i is the answer of key i */
   uint64_t (*test_many)(const nay_filter *, const void *const *keys, const size_t *lens,
                         unsigned n);
+  /* as nay_family.explain, of a filter whose hasher is ready */
+  void (*explain)(const nay_filter *, const void *key, size_t len, struct nay_explain_run *run);
 } nay_family_order;
 
 /* ---- the family ---- */
