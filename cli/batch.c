@@ -181,3 +181,17 @@ void batch_print(const key_batch *b, size_t w, uint64_t word) {
   }
   if (run > 0) out_record(from, run);
 }
+
+nay_status batch_may_contain(const nay_filter *f, const key_batch *b, uint64_t *bitmap) {
+  if (b->lo == NULL) {
+    return nay_filter_may_contain_many(f, (const void *const *)b->keys, b->lens, b->n, bitmap);
+  }
+  return nay_filter_may_contain_hash_many(f, b->lo, b->hi, b->n, bitmap);
+}
+
+nay_status batch_add_all(nay_filter *f, const key_batch *b, uint64_t *bitmap, size_t *taken) {
+  if (b->lo == NULL) {
+    return nay_filter_add_many(f, (const void *const *)b->keys, b->lens, b->n, bitmap, taken);
+  }
+  return nay_filter_add_hash_many(f, b->lo, b->hi, b->n, bitmap, taken);
+}

@@ -44,4 +44,9 @@ void batch_add(key_batch *b, const uint8_t *record, const key_record *r);
 /* batch_end_records: gives each record another terminator. */
 void batch_end_records(key_batch *b, uint8_t terminator);
 
+/* batch_may_contain, batch_add: by the hashes of the batch, or by its keys where the filter takes
+ * no hashes. */
+nay_status batch_may_contain(const nay_filter *f, const key_batch *b, uint64_t *bitmap);
+nay_status batch_add_all(nay_filter *f, const key_batch *b, uint64_t *bitmap, size_t *taken);
+
 #endif /* NAY_BATCH_H */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "batch.h"
 #include "described.h"
 #include "filterfile.h"
 #include "hashers.h"
@@ -112,10 +113,9 @@ static void check_probe(const check *c, size_t f, const key_batch *b, uint64_t *
     check_ranges(b, bitmap);
     return;
   }
-  nay_status status =
-      c->shares_hash[f]
-          ? nay_filter_may_contain_hash_many(c->filters[f], b->lo, b->hi, b->n, bitmap)
-          : nay_filter_may_contain_many(c->filters[f], b->keys, b->lens, b->n, bitmap);
+  nay_status status = c->shares_hash[f] ? batch_may_contain(c->filters[f], b, bitmap)
+                                        : nay_filter_may_contain_many(c->filters[f], b->keys,
+                                                                      b->lens, b->n, bitmap);
   if (status != NAY_OK) die(exit_of(status), "%s: %s", c->names[f], nay_status_text(status));
 }
 

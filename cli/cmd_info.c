@@ -317,7 +317,7 @@ const command command_info = {
     .uses = info_uses,
     .about =
         "Recognises a file by its magic number, and Cassandra's Filter.db by the version in its "
-        "name; describes what is likely one of Guava's, Spark's or DCSO's, and says so; name any "
+        "name; describes what is likely one of another system, and says so; name any "
         "other layout with --format. Shows "
         "the family, the size, the number of keys (estimated from the bits), the false-positive "
         "rate (FPR) now and at the planned number of keys, and whether the checksums match.\n"

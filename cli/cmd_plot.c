@@ -169,13 +169,15 @@ static int plot_run(options *common) {
                {"k", plot_k},
                {"bits", plot_bits},
                {"size", plot_size},
+               {"range", plot_range_lengths},
                {"bench", plot_bench}};
   static plot_chart chart;
   if (o->svg + o->common.json + o->csv > 1) {
     die(EXIT_TROUBLE, "--svg, --json and --csv are mutually exclusive");
   }
   const char *verb = plots[o->common.verb].verb;
-  bool takes_file = strcmp(verb, "fpr") == 0 || strcmp(verb, "bench") == 0;
+  bool takes_file =
+      strcmp(verb, "fpr") == 0 || strcmp(verb, "range") == 0 || strcmp(verb, "bench") == 0;
   if (o->common.noperands > 1 && !takes_file) {
     die(EXIT_TROUBLE, "one operand too many: '%s'; usage: nay plot [options] %s",
         o->common.operands[1], verb);
@@ -206,14 +208,18 @@ static const option_row plot_rows[] = {
     {"type", 't', "KIND[,KIND...]", KINDS_AT(plot_options, kinds),
      .help = "families to draw (default all)", .verbs = "fpr, k, bits, size"},
     {"nkeys", 'n', "COUNT", COUNT_AT(plot_options, size.nkeys),
-     .help = "number of distinct keys to plan for: 1000, 1e6, 10M", .verbs = "fpr, k, bits, size"},
+     .help = "number of distinct keys to plan for: 1000, 1e6, 10M",
+     .verbs = "fpr, k, bits, size, range"},
     {"fpr", 'p', "FPR", FPR_AT(plot_options, size.fpr),
      .help = "false-positive rate (FPR) once all planned keys are added: 0.01, 1%, 1/256",
-     .verbs = "fpr"},
+     .verbs = "fpr, range"},
     {"bits", 'b', "BITS", REAL_AT(plot_options, size.bits_per_key),
-     .help = "bits per key, instead of an FPR", .verbs = "fpr, k"},
+     .help = "bits per key, instead of an FPR", .verbs = "fpr, k, range"},
     {"memory", 'M', "SIZE", SIZE_AT(plot_options, size.nbytes),
-     .help = "memory budget of the filter, instead of an FPR: 10M, 1Gi", .verbs = "fpr"},
+     .help = "memory budget of the filter, instead of an FPR: 10M, 1Gi", .verbs = "fpr, range"},
+    {"range-length", 0, "COUNT", COUNT_AT(plot_options, size.range_length),
+     .help = "how many numbers the longest range has for which -p is planned (default 1000)",
+     .verbs = "range"},
     {"measure", 0, NULL, FLAG_AT(plot_options, measure),
      .help = "build the filters, probe them with absent keys, and draw the measured FPR too",
      .verbs = "k, bits"},
@@ -237,10 +243,10 @@ const command command_plot = {
     .run = plot_run,
     .size = sizeof(plot_options),
     .summary = "plot FPRs, sizes or bench results, in the terminal or as SVG",
-    .operands = "fpr [FILTER] | k | bits | size | bench [TABLE]",
+    .operands = "fpr [FILTER] | k | bits | size | range [FILTER] | bench [TABLE]",
     .min_operands = 1,
     .max_operands = 2,
-    .verbs = "fpr k bits size bench",
+    .verbs = "fpr k bits size range bench",
     .own = plot_rows,
     .uses = plot_uses,
     .about =
@@ -250,7 +256,10 @@ const command command_plot = {
         "per key (default 10); families in which k is no choice are a dashed line. bits: the FPR "
         "against bits per key, with the information-theoretic lower bound, and with --format other "
         "systems' layouts. size: bits per key that each family needs for an FPR, against the lower "
-        "bound, log2(1/FPR). bench: a table written by 'nay bench --csv', as bars.\n"
+        "bound, log2(1/FPR). range: the FPR of a range filter against the length of the range, for "
+        "a "
+        "plan or a given filter, beside a Bloom filter of the same size that is asked for every "
+        "number of the range. bench: a table written by 'nay bench --csv', as bars.\n"
         "\n"
         "Lines are computed: the exact FPR of each family for -n keys (default a million). "
         "--measure also builds the filters (of 100,000 keys, unless -n says otherwise), probes "

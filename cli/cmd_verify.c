@@ -2,6 +2,7 @@
  * promise. */
 #include <string.h>
 
+#include "batch.h"
 #include "described.h"
 #include "filterfile.h"
 #include "interval.h"
@@ -74,7 +75,7 @@ static void verify_open_rivals(const char *path, const verify_options *o, const 
 static void verify_rivals(const key_batch *b, verdict *v) {
   for (size_t i = 0; i < VERIFY_RIVALS && v->rivals[i].filter != NULL; i++) {
     uint64_t bitmap[BATCH_WORDS];
-    nay_filter_may_contain_hash_many(v->rivals[i].filter, b->lo, b->hi, b->n, bitmap);
+    batch_may_contain(v->rivals[i].filter, b, bitmap);
     for (size_t w = 0; w < (b->n + 63) / 64; w++) {
       v->rivals[i].nmissing += (uint64_t)__builtin_popcountll(~bitmap[w] & word_mask(b->n, w));
     }
@@ -97,7 +98,7 @@ static void verify_keys(const verify_options *o, nay_filter *f, verdict *v) {
       stream_open_to_answer(&o->common, &o->keys, o->key_paths, o->nkey_paths, f, ON_BAD_REPORT);
   for (key_batch *b; (b = stream_next(s)) != NULL;) {
     uint64_t bitmap[BATCH_WORDS];
-    nay_filter_may_contain_hash_many(f, b->lo, b->hi, b->n, bitmap);
+    batch_may_contain(f, b, bitmap);
     for (size_t w = 0; w < (b->n + 63) / 64; w++) {
       verify_show_missing(b, w, ~bitmap[w] & word_mask(b->n, w), v);
     }
@@ -114,7 +115,7 @@ static void verify_absent(const verify_options *o, nay_filter *f, verdict *v) {
                                         f, ON_BAD_REPORT);
   for (key_batch *b; (b = stream_next(s)) != NULL;) {
     uint64_t bitmap[BATCH_WORDS];
-    nay_filter_may_contain_hash_many(f, b->lo, b->hi, b->n, bitmap);
+    batch_may_contain(f, b, bitmap);
     for (size_t w = 0; w < (b->n + 63) / 64; w++) {
       v->nmaybes += (uint64_t)__builtin_popcountll(bitmap[w]);
     }

@@ -1,5 +1,6 @@
 /* compare.c - see compare.h. */
 #include "compare.h"
+#include "batch.h"
 
 #include "filterfile.h"
 #include "maker.h"
@@ -55,7 +56,7 @@ static void compare_batch(selection *chosen, key_stream *s, const nay_filter *f,
                           const key_batch *b) {
   uint64_t bitmap[BATCH_WORDS];
   if (!chosen->asked->count && !chosen->o->json) selection_print_header(chosen, b);
-  nay_filter_may_contain_hash_many(f, b->lo, b->hi, b->n, bitmap);
+  batch_may_contain(f, b, bitmap);
   for (size_t w = 0; w < (b->n + 63) / 64; w++) {
     bitmap[w] = (wants_common ? bitmap[w] : ~bitmap[w]) & word_mask(b->n, w);
   }

@@ -146,6 +146,12 @@ static void why_columns(const explained_filter *f, const nay_explain_step *s,
   }
 }
 
+/* A range filter: keys of one value cannot be told apart. */
+static void why_value(const explained_filter *f, char text[EXPLAIN_WHY]) {
+  snprintf(text, EXPLAIN_WHY, "its value %" PRIu64 " is %s", f->why.word,
+           f->why.maybe ? "stored" : "not stored");
+}
+
 const char *explained_why(const explained_filter *f, char text[EXPLAIN_WHY]) {
   if (!f->explained) {
     return f->damaged ? "the filter is damaged" : "the filter is of a policy without explanations";
@@ -154,11 +160,16 @@ const char *explained_why(const explained_filter *f, char text[EXPLAIN_WHY]) {
     return f->why.reason_text;
   }
   const nay_explain_step *s = why_group(f);
+  if (f->kind == NAY_RANGE) {
+    why_value(f, text);
+    return text;
+  }
   switch (s->kind) {
     case NAY_STEP_BIT: why_bits(f, s, text); break;
     case NAY_STEP_FINGERPRINT: why_fingerprint(f, s, text); break;
     case NAY_STEP_SLOT: why_xor(f, s, text); break;
     case NAY_STEP_COLUMN: why_columns(f, s, text); break;
+    case NAY_STEP_VALUE: /* of range filters */
     case NAY_STEP_XOR:
     case NAY_STEP_CONSTANT: return f->why.reason_text;
   }

@@ -21,7 +21,7 @@ typedef struct step_ref {
 struct members {
   explained_key *keys;
   size_t nkeys;
-  step_ref *refs; /* in order of payload and bit: bits, fingerprints, slots */
+  step_ref *refs; /* in order of payload and bit: bits, fingerprints, slots, values */
   size_t nrefs;
   step_ref *bands; /* the first columns of ribbons, which meet where they overlap */
   size_t nbands;
@@ -55,7 +55,8 @@ static void members_index(members *m, explained_filter *f) {
     const nay_explain_step *s = &f->steps[i];
     step_ref ref = {f->why.payload, s->bit, s, &f->members[i]};
     if (s->kind == NAY_STEP_COLUMN && s->index == 0) m->bands[m->nbands++] = ref;
-    if (s->kind == NAY_STEP_BIT || s->kind == NAY_STEP_FINGERPRINT || s->kind == NAY_STEP_SLOT) {
+    if (s->kind == NAY_STEP_BIT || s->kind == NAY_STEP_FINGERPRINT || s->kind == NAY_STEP_SLOT ||
+        s->kind == NAY_STEP_VALUE) {
       m->refs[m->nrefs++] = ref;
     }
   }

@@ -94,6 +94,13 @@ static void print_column(const nay_explain_step *s) {
            print_color(s->ok), s->found, paint(PAINT_PLAIN), s->expected);
 }
 
+static void print_value(const nay_explain_step *s, const step_members *m) {
+  int digits = (int)((s->nbits + 3) / 4);
+  out_text("    low bits %s0x%0*" PRIx64 "%s, those of its value 0x%0*" PRIx64, print_color(s->ok),
+           digits, s->found, paint(PAINT_PLAIN), digits, s->expected);
+  if (m != NULL) print_members("of", m);
+}
+
 static void print_step(const nay_explain_step *s, const step_members *m) {
   switch (s->kind) {
     case NAY_STEP_BIT: print_bit(s, m); break;
@@ -101,6 +108,7 @@ static void print_step(const nay_explain_step *s, const step_members *m) {
     case NAY_STEP_SLOT: print_slot(s, m); break;
     case NAY_STEP_XOR: print_xor(s); break;
     case NAY_STEP_COLUMN: print_column(s); break;
+    case NAY_STEP_VALUE: print_value(s, m); break;
     case NAY_STEP_CONSTANT: return;
   }
   out_text("\n");
@@ -158,9 +166,14 @@ static void print_steps(const explained_filter *f) {
 
 /* ---- a filter, a key ---- */
 
-static void print_hash(const nay_explanation *w) {
+static void print_hash(const nay_explanation *w, nay_kind kind) {
   if (w->reason == NAY_REASON_LOCKED || w->reason == NAY_REASON_NO_HASH) return;
-  out_text("  hash %016" PRIx64, w->hash.lo);
+  if (kind == NAY_RANGE) {
+    if (w->reason == NAY_REASON_NO_KEYS || w->reason == NAY_REASON_NO_ANSWER) return;
+    out_text("  value %s", PRINTED(w->word));
+  } else {
+    out_text("  hash %016" PRIx64, w->hash.lo);
+  }
   if (w->hash.hi != 0) out_text(" %016" PRIx64, w->hash.hi);
   out_text(", %s", nay_hash_name(w->hash_kind));
   if (w->hash_kind == NAY_HASH_XXH3) out_text(", seed %" PRIu64, w->seed);
@@ -175,7 +188,7 @@ static void print_filter(const explained_filter *f, bool in_table) {
     out_text("  filter at %s: %s\n", PRINTED(f->offset), f->maybe ? "maybe" : "nay");
   }
   if (f->explained) {
-    print_hash(&f->why);
+    print_hash(&f->why, f->kind);
     print_steps(f);
   }
   out_text("  %s%s%s%s\n", paint(PAINT_BOLD), explained_why(f, why), paint(PAINT_PLAIN),

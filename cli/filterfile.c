@@ -418,6 +418,11 @@ void json_filter(const nay_filter *f, const nay_format *format, uint64_t nbytes,
   if (s.nkeys != 0) json_real("fpr_planned", s.fpr_planned);
   if (s.nkeys == 0) json_null("fpr_planned");
   promise_json(p);
+  if (s.range_length != 0) {
+    json_count("range_length", s.range_length);
+    json_bool("range_exact", s.range_exact != 0);
+    json_count("range_shift", s.range_shift);
+  }
   json_bool("derived", s.derived);
   json_bool("saturated", s.saturated);
   json_bool("locked", s.locked);

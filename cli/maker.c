@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "batch.h"
 #include "numbers.h"
 
 bool can_add(nay_kind kind) {
@@ -118,7 +119,7 @@ const char *full_why(const options *o, const nay_filter *f, const key_batch *b, 
 void add_all(const options *o, nay_filter *f, key_stream *s) {
   char why[FULL_TEXT];
   for (key_batch *b; (b = stream_next(s)) != NULL;) {
-    nay_status status = nay_filter_add_hash_many(f, b->lo, b->hi, b->n, NULL, NULL);
+    nay_status status = batch_add_all(f, b, NULL, NULL);
     if (status == NAY_EFULL) die(EXIT_TROUBLE, "%s", full_why(o, f, b, NULL, why));
     if (status != NAY_OK) die(EXIT_TROUBLE, "cannot add: %s", nay_status_text(status));
   }

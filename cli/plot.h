@@ -93,6 +93,10 @@ plot_series *plot_bound(plot_chart *c);
 /* plot_takes: whether -t, or its absence, asks for the family. */
 bool plot_takes(const plot_options *o, nay_kind kind);
 
+/* plot_range_lengths: of range filters, the FPR against the length of the range, of a plan or of a
+ * filter (plot_ranges.c). */
+void plot_range_lengths(const plot_options *o, plot_chart *c);
+
 /* plot_best: after the chart of plot_k: the k with the least FPR, in text. */
 void plot_best(const plot_chart *c);
 

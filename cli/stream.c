@@ -108,6 +108,17 @@ static bool stream_wide_hash(const nay_filter *f) {
   return nay_hasher_hash_many(&hasher, &key, &len, 1, &lo, NULL) == NAY_EINVAL;
 }
 
+/* And some filters take no hashes at all. */
+static bool stream_takes_keys(const nay_filter *f) {
+  uint64_t lo;
+  const void *key = "";
+  size_t len = 0;
+  nay_stats s = {.size = sizeof s};
+  if (f == NULL || nay_filter_stats(f, &s) != NAY_OK || s.hash == NAY_HASH_CALLER) return false;
+  nay_hasher hasher = filter_hasher(f);
+  return nay_hasher_hash_many(&hasher, &key, &len, 1, &lo, NULL) == NAY_ENOTSUP;
+}
+
 /* Zero bytes end the arguments, for no argument has one inside. They are read already. */
 static void stream_take_args(key_stream *s, const keys_options *keys) {
   size_t len = 0;
@@ -142,6 +153,7 @@ static key_stream *stream_open_as(const options *o, const keys_options *keys,
                                   bool answers, on_bad otherwise) {
   key_stream *s = must_alloc(sizeof *s);
   bool listed = keys->listed != NULL && paths == (const char *const *)keys->listed->paths;
+  if (stream_takes_keys(hash_with)) hash_with = NULL;
   *s = (key_stream){.reader = key_reader_new(keys),
                     .use = stream_use(o, keys),
                     .paths = n > 0 || listed ? paths : stream_stdin,

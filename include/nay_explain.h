@@ -25,6 +25,8 @@
  *   xor, fuse                  one group: 3 or 4 slots, and their xor against the fingerprint
  *   ribbon                     one group: in each column a parity against a bit of the fingerprint
  *   map                        one group: the columns of the check bits alone
+ *   range                      one group: the bucket of the key's value, and the value there that
+ *                              decides
  *
  * A filter or shard that answers the same for every key has a group of one constant step.
  *
@@ -48,9 +50,10 @@ typedef enum nay_step_kind {
   NAY_STEP_BIT = 1,         /* one bit, expected to be 1 */
   NAY_STEP_FINGERPRINT = 2, /* a slot of a bucket with the fingerprint of a key in it; 0: empty */
   NAY_STEP_SLOT = 3,        /* a slot for the xor below; it is always ok: expected is found */
-  NAY_STEP_XOR = 4,     /* the xor of the slots of the group: reads nothing, nbits is its width */
-  NAY_STEP_COLUMN = 5,  /* the parity of the bits that `mask` selects, in one column of slots */
-  NAY_STEP_CONSTANT = 6 /* the answer for every key, found 1: maybe, 0: nay; expected 1 */
+  NAY_STEP_XOR = 4,      /* the xor of the slots of the group: reads nothing, nbits is its width */
+  NAY_STEP_COLUMN = 5,   /* the parity of the bits that `mask` selects, in one column of slots */
+  NAY_STEP_CONSTANT = 6, /* the answer for every key, found 1: maybe, 0: nay; expected 1 */
+  NAY_STEP_VALUE = 7     /* the low bits of a stored value, expected to be those of the key's */
 } nay_step_kind;
 
 /*
@@ -60,7 +63,8 @@ typedef enum nay_step_kind {
 typedef struct nay_explain_step {
   size_t size;
   nay_step_kind kind;
-  const char *name; /* of the kind: "bit", "fingerprint", "slot", "xor", "column", "constant" */
+  const char *name; /* of the kind: "bit", "fingerprint", "slot", "xor", "column", "constant",
+                       "value" */
   bool ok;          /* found is expected */
   uint32_t group;   /* from 0, in order */
   uint32_t level;  /* of the group: scalable's level and RedisBloom's link, 0 is the oldest; window:
@@ -110,13 +114,14 @@ typedef struct nay_explanation {
   nay_explain_reason reason;
   const char *reason_text; /* the reason in one line, for people */
   nay_hash_kind hash_kind;
-  nay_hash hash;           /* of the key; 0 when there is none: locked, or no hash */
-  uint64_t seed;           /* of the hash function; 0 when it has none, or a secret key instead */
-  uint64_t premix;         /* static families: drawn when keys crowd some shards; 0: none */
-  uint64_t word;           /* what positions are computed from: hash.lo, or mix(hash.lo ^ premix) */
-  uint64_t nshards, shard; /* static families: how many (ribbon: parts of the layer), and that of
-                              the key; else 1 and 0 */
-  uint64_t shard_seed;     /* ribbon: seed of the layer; xor, fuse: factor of the shard; else 0 */
+  nay_hash hash;            /* of the key; 0 when there is none: locked, or no hash */
+  uint64_t seed;            /* of the hash function; 0 when it has none, or a secret key instead */
+  uint64_t premix;          /* static families: drawn when keys crowd some shards; 0: none */
+  uint64_t word;            /* what positions are computed from: hash.lo, or mix(hash.lo ^ premix);
+                               range: the value that a key is stored as, and no hash */
+  uint64_t nshards, shard;  /* static families: how many (ribbon: parts of the layer), and that of
+                               the key; else 1 and 0 */
+  uint64_t shard_seed;      /* ribbon: seed of the layer; xor, fuse: factor of the shard; else 0 */
   uint64_t nsteps, nfailed; /* steps, and those that are not ok */
   uint64_t ngroups;
   uint64_t group;      /* maybe: the first whose steps are all ok; else ngroups */

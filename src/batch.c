@@ -210,13 +210,48 @@ void nay__batch_start(nay_batch_feed *feed, const nay_filter *f, const nay_batch
   }
 }
 
+/* ---- keys themselves, for families that take no hashes ---- */
+
+nay_status nay__batch_each_key(const nay_batch_input *in, nay_batch_key_visitor visit, void *ctx) {
+  for (size_t i = 0; i < in->n; i += BATCH_OFFSETS) {
+    size_t offsets[BATCH_OFFSETS + 1], m = in->n - i < BATCH_OFFSETS ? in->n - i : BATCH_OFFSETS;
+    nay_key_list list = in->list;
+    size_t from = i;
+    if (in->column != NULL) {
+      if (!batch_offsets(in->column, i, m, offsets)) return NAY_EINVAL;
+      list = (nay_key_list){.bytes = in->column->bytes, .offsets = offsets};
+      from = 0;
+    }
+    for (size_t j = 0; j < m; j++) {
+      size_t len;
+      const void *key = batch_key(&list, from + j, &len);
+      if (key == NULL && len != 0) return NAY_EINVAL;
+      NAY_TRY(visit(ctx, nay__key_bytes(key), len, i + j));
+    }
+  }
+  return NAY_OK;
+}
+
+typedef struct batch_key_test {
+  const nay_filter *filter;
+  uint64_t *bitmap;
+} batch_key_test;
+
+static nay_status batch_test_key(void *ctx, const uint8_t *key, size_t len, size_t i) {
+  const batch_key_test *t = ctx;
+  uint64_t bit = (uint64_t)t->filter->family->test_key(t->filter, key, len) << i % 64;
+  t->bitmap[i / 64] = i % 64 == 0 ? bit : t->bitmap[i / 64] | bit;
+  return NAY_OK;
+}
+
 /* ---- checks of the input ---- */
 
 /* Hashing checks the single keys. */
 static nay_status batch_list_ok(const nay_hash_fn *fn, const nay_batch_input *in) {
   const nay_key_list *list = &in->list;
   bool there = in->column != NULL || (list->keys != NULL && list->lens != NULL);
-  return in->n != 0 && !there ? NAY_EINVAL : nay__hasher_ready(fn);
+  if (in->n != 0 && !there) return NAY_EINVAL;
+  return fn->foreign != NULL && fn->foreign->by_key ? NAY_OK : nay__hasher_ready(fn);
 }
 
 static nay_status batch_keys_ok(const nay_hash_fn *fn, const nay_batch_input *in) {
@@ -230,6 +265,7 @@ nay_status nay__batch_keys_ok(const nay_filter *f, const nay_batch_input *in) {
 
 nay_status nay__batch_hashes_ok(const nay_filter *f, const nay_batch_input *in) {
   if (f == NULL || (in->n != 0 && in->lo == NULL)) return NAY_EINVAL;
+  if (f->family->test_key != NULL) return NAY_ENOTSUP;
   bool half = in->n != 0 && in->hi == NULL && nay__hasher_has_hi(&f->hasher);
   return half ? NAY_EINVAL : NAY_OK;
 }
@@ -242,6 +278,7 @@ nay_status nay_hasher_hash_many(const nay_hasher *hasher, const void *const *key
   const nay_hash_fn *fn = nay__hasher_of(hasher);
   nay_batch_input in = nay__batch_of_keys(keys, lens, n);
   NAY_TRY(batch_keys_ok(fn, &in));
+  NAY_TRY(nay__hasher_ready(fn));
   if (n != 0 && (lo == NULL || (hi == NULL && nay__hasher_has_hi(fn)))) return NAY_EINVAL;
   nay__batch_hash(fn, nay__kernels_best()->hash, &in, 0, n, lo, hi);
   return NAY_OK;
@@ -291,6 +328,11 @@ static nay_status batch_test(nay_status status, const nay_filter *f, const nay_b
                              uint64_t *bitmap) {
   if (in->n != 0 && bitmap == NULL) return NAY_EINVAL;
   if (status != NAY_OK) return batch_all_maybe(status, in->n, bitmap);
+  if (f->family->test_key != NULL) {
+    batch_key_test keys = {f, bitmap};
+    status = nay__batch_each_key(in, batch_test_key, &keys);
+    return status == NAY_OK ? NAY_OK : batch_all_maybe(status, in->n, bitmap);
+  }
   if (!in->hashed && f->family->order != NULL) return batch_test_keys(f, in, bitmap);
   nay_batch_feed feed;
   nay__batch_start(&feed, f, in, f->family->batch->interleaves_test);

@@ -90,4 +90,8 @@ NAY_INLINE const uint64_t *nay__batch_interleaved(const nay_batch_feed *feed) {
   return feed->interleaved && g->n == 64 ? g->lo : NULL;
 }
 
+/* nay__batch_each_key: calls visit for each key of an input of keys, in order, until it fails. */
+typedef nay_status (*nay_batch_key_visitor)(void *ctx, const uint8_t *key, size_t len, size_t i);
+nay_status nay__batch_each_key(const nay_batch_input *in, nay_batch_key_visitor visit, void *ctx);
+
 #endif /* NAY_BATCH_H */

@@ -327,6 +327,12 @@ nay_status nay_filter_add_hash(nay_filter *f, nay_hash hash, bool *is_new) {
 NAY_FLATTEN static NAY_NOINLINE nay_status filter_add_any(nay_filter *f, const void *key,
                                                           size_t len, bool *is_new) {
   nay_hash hash;
+  if (f != NULL && f->family->add_key != NULL) {
+    bool ignored;
+    if (key == NULL && len != 0) return NAY_EINVAL;
+    NAY_TRY(nay__filter_writable(f));
+    return f->family->add_key(f, nay__key_bytes(key), len, is_new != NULL ? is_new : &ignored);
+  }
   NAY_TRY(filter_hash(f, key, len, &hash));
   return f->add_blind != NULL && is_new == NULL ? f->add_blind(&f->bits, hash.lo)
                                                 : filter_add_hash_any(f, hash, is_new);
@@ -380,6 +386,9 @@ NAY_FLATTEN static NAY_NOINLINE bool filter_may_contain_any(const nay_filter *f,
     return f->bits.probe(&f->bits, nay__hash_xxh3(f->hasher.seed, key, len));
   }
   nay_hash hash;
+  if (f != NULL && f->family->test_key != NULL) {
+    return (key == NULL && len != 0) || f->family->test_key(f, nay__key_bytes(key), len);
+  }
   bool maybe = true;
   if (f != NULL && f->family->order != NULL && (key != NULL || len == 0))
     return f->family->order->test(f, key, len, &maybe) != NAY_OK || maybe;

@@ -63,9 +63,33 @@ static nay_status batch_add_groups(nay_filter *f, const nay_batch_input *in, uin
   return NAY_OK;
 }
 
+typedef struct batch_key_adds {
+  nay_filter *filter;
+  uint64_t *bitmap;
+  size_t taken;
+} batch_key_adds;
+
+static nay_status batch_add_key(void *ctx, const uint8_t *key, size_t len, size_t i) {
+  batch_key_adds *a = ctx;
+  bool is_new = false;
+  NAY_TRY(a->filter->family->add_key(a->filter, key, len, &is_new));
+  if (a->bitmap != NULL) {
+    if (i % 64 == 0) a->bitmap[i / 64] = 0;
+    a->bitmap[i / 64] |= (uint64_t)is_new << i % 64;
+  }
+  a->taken = i + 1;
+  return NAY_OK;
+}
+
 static nay_status batch_add(nay_filter *f, const nay_batch_input *in, uint64_t *bitmap,
                             size_t *taken) {
   if (f->family->add == NULL) return NAY_ENOTSUP;
+  if (f->family->add_key != NULL) {
+    batch_key_adds adds = {f, bitmap, 0};
+    nay_status added = nay__batch_each_key(in, batch_add_key, &adds);
+    if (taken != NULL) *taken = adds.taken;
+    return added;
+  }
   size_t n = in->n;
   nay_status status = NAY_OK;
   if (bitmap != NULL || !batch_add_partitioned(f, in)) {

@@ -21,6 +21,7 @@
 #include "build/builder.h"
 
 #include "base/abi.h"
+#include "base/buffer.h"
 #include "base/compiler.h"
 #include "base/sort.h"
 #include "batch.h"
@@ -61,8 +62,9 @@ struct nay_builder {
   uint64_t *sorted;             /* hashes that a finish has moved: sorted (not those of a window),
                                    without duplicates */
   size_t nsorted, sorted_bytes;
-  bool repeats;             /* of a window: `sorted` is in the order of the adds, with duplicates */
-  nay_map_builder *map;     /* the pairs of a map, instead of all hashes; or NULL */
+  bool repeats;         /* of a window: `sorted` is in the order of the adds, with duplicates */
+  nay_buffer keys;      /* layouts that take no hashes: keys, each after its length of 8 bytes */
+  nay_map_builder *map; /* the pairs of a map, instead of all hashes; or NULL */
   nay_range_builder *range; /* the keys of a range filter, the same; or NULL */
 };
 
@@ -87,6 +89,7 @@ static void builder_reset(nay_builder *b) {
   b->sorted = NULL;
   b->nsorted = b->sorted_bytes = 0;
   b->repeats = false;
+  nay__buffer_free(&b->keys, &b->allocator);
   b->nkeys = 0;
 }
 
@@ -300,13 +303,36 @@ NAY_INLINE nay_status builder_push(nay_builder *b, nay_hash hash) {
 }
 
 nay_status nay_builder_add_hash(nay_builder *b, nay_hash hash) {
+  if (b != NULL && b->family != NULL && b->family->add_key != NULL) return NAY_ENOTSUP;
   return NAY_UNLIKELY(b == NULL) ? NAY_EINVAL : builder_push(b, hash);
+}
+
+static nay_status builder_keep_key(nay_builder *b, const void *key, size_t len) {
+  uint8_t length[8];
+  nay__store64le(length, len);
+  if (len > SIZE_MAX - sizeof length) return NAY_ENOMEM;
+  NAY_TRY(nay__buffer_reserve(&b->keys, sizeof length + len, &b->allocator));
+  (void)nay__buffer_append(&b->keys, length, sizeof length, &b->allocator);
+  (void)nay__buffer_append(&b->keys, key, len, &b->allocator);
+  b->nkeys++;
+  return NAY_OK;
+}
+
+static nay_status builder_add_keys(const nay_builder *b, nay_filter *f) {
+  for (size_t at = 0; at < b->keys.len;) {
+    size_t len = (size_t)nay__load64le(b->keys.at + at);
+    bool is_new;
+    NAY_TRY(f->family->add_key(f, b->keys.at + at + 8, len, &is_new));
+    at += 8 + len;
+  }
+  return NAY_OK;
 }
 
 /* Other lengths and hash functions: kept apart, so that the fast path needs no stack frame. */
 NAY_FLATTEN static NAY_NOINLINE nay_status builder_add_any(nay_builder *b, const void *key,
                                                            size_t len) {
   if (b == NULL || (key == NULL && len != 0)) return NAY_EINVAL;
+  if (b->family != NULL && b->family->add_key != NULL) return builder_keep_key(b, key, len);
   if (b->range != NULL) return nay__range_builder_add(b->range, key, len);
   NAY_TRY(nay__hasher_ready(&b->hasher));
   return builder_push(b, nay__hash_key(&b->hasher, key, len));
@@ -488,7 +514,9 @@ static nay_status builder_make_filter(const nay_builder *b, uint64_t nkeys, nay_
                                       nay_filter **filter) {
   nay_filter *f;
   NAY_TRY(builder_make_empty(b, nkeys, diag, &f));
-  nay_status status = b->words_per_key == 1 ? builder_add_words(b, f) : builder_add_pairs(b, f);
+  nay_status status = b->family != NULL && b->family->add_key != NULL ? builder_add_keys(b, f)
+                      : b->words_per_key == 1                         ? builder_add_words(b, f)
+                                                                      : builder_add_pairs(b, f);
   if (status != NAY_OK) {
     nay_filter_free(f);
     return nay__filter_made(status, diag);

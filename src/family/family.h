@@ -279,6 +279,8 @@ typedef struct nay_family_order {
   /* up to 64 keys, of a filter whose hasher is ready: bit i is the answer of key i */
   uint64_t (*test_many)(const nay_filter *, const void *const *keys, const size_t *lens,
                         unsigned n);
+  /* as nay_family.explain, of a filter whose hasher is ready */
+  void (*explain)(const nay_filter *, const void *key, size_t len, struct nay_explain_run *run);
 } nay_family_order;
 
 /* ---- the family ---- */
@@ -372,6 +374,13 @@ struct nay_family {
   /* Bytes at the end of the payload that any probe may read: a lazy map verifies them at once, and
    * probe_addresses() need not name them. NULL: none. Not in a self-sized family. */
   uint64_t (*tail)(const nay_shape *);
+
+  /* ---- one key: layouts whose hash is by_key; test, add and explain take no hash of theirs ----
+   */
+
+  bool (*test_key)(const nay_filter *, const uint8_t *key, size_t len);
+  nay_status (*add_key)(nay_filter *, const uint8_t *key, size_t len, bool *is_new);
+  void (*explain_key)(const nay_filter *, const uint8_t *key, size_t len, struct nay_explain_run *);
 
   /* ---- groups ---- */
 

@@ -656,6 +656,47 @@ static uint64_t range_test_keys(const nay_filter *f, const void *const *keys, co
   return range_answer(&q, &g);
 }
 
+/* The value that decides; of an empty bucket, or of values without low bits, the upper bit that
+ * would be the value's. */
+static void range_explain_value(const nay_filter *f, uint64_t value, nay_explain_run *run) {
+  nay_range_head h;
+  nay__range_head_load(f->bits.bytes, &h);
+  nay_range_where w = nay__range_find(f->bits.bytes, value);
+  uint64_t n = w.end - w.first, bits = h.low_bits, first = w.upper - n;
+  nay__explain_group(run, 0, 1);
+  if (n == 0 || bits == 0) {
+    nay__explain_bit(run, &(nay_explain_unit){"bucket", w.bucket, first, n + 1}, 0, 0);
+    return;
+  }
+  nay_explain_unit unit = {"bucket", w.bucket, w.lows + w.first * bits, n * bits};
+  nay__explain_step(run, &unit,
+                    (nay_explain_step){.kind = NAY_STEP_VALUE,
+                                       .bit = w.lows + w.at * bits,
+                                       .nbits = h.low_bits,
+                                       .found = w.low,
+                                       .expected = value & (((uint64_t)1 << bits) - 1)});
+}
+
+static void range_explain_key(const nay_filter *f, const void *key, size_t len,
+                              nay_explain_run *run) {
+  range_asked q = range_ask(f);
+  range_keys k;
+  range_split_key(&q, key, len, &k);
+  bool some = !k.known && (q.packed & RANGE_HAS_VALUES) != 0;
+  uint64_t value = 0, high;
+  if (some && (q.packed & RANGE_IS_EXACT) != 0) {
+    some = range_exact_values(&q, k.has_prefix, k.a, k.a, &value, &high);
+  } else if (some) {
+    value = nay__range_place(&q.map, k.has_prefix, k.prefix, k.a) >> q.shift;
+  }
+  run->what.word = value;
+  if (some) {
+    range_explain_value(f, value, run);
+  } else {
+    nay__explain_constant(run, 0, k.known && k.maybe);
+  }
+}
+
 /* ---- one hash: a range filter cannot answer for it ---- */
 
 static bool range_test(const nay_filter *f, nay_hash h) {
@@ -669,7 +710,8 @@ static void range_explain(const nay_filter *f, nay_hash h, nay_explain_run *run)
   nay__explain_constant(run, 0, range_test(f, h));
 }
 
-static const nay_family_order range_order = {.test = range_test_key, .test_many = range_test_keys};
+static const nay_family_order range_order = {
+    .test = range_test_key, .test_many = range_test_keys, .explain = range_explain_key};
 
 static const nay_family_algebra range_algebra = {.join = nay__range_join,
                                                  .shrink_to = nay__range_shrink};

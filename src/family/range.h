@@ -97,6 +97,18 @@ bool nay__range_reader_next(nay_range_reader *r, uint64_t *value);
  * kernels (cpu/range_template.h) answer most ranges, and leave the others to it. */
 bool nay__range_any(const uint8_t *payload, uint64_t lo, uint64_t hi);
 
+/* nay_range_where: the bucket of a value, which holds the values [first, end), and the one of them
+ * that decides whether it is stored: the first that is not below it, or the last. */
+typedef struct nay_range_where {
+  uint64_t bucket, first, end;
+  uint64_t at, low; /* the number of that one, and its low bits; first and 0 in an empty bucket */
+  uint64_t upper;   /* bit of the payload: the zero that ends the bucket */
+  uint64_t lows;    /* bit of the payload: the low bits of value 0 */
+} nay_range_where;
+
+/* nay__range_find: of a payload that has values; value <= last. */
+nay_range_where nay__range_find(const uint8_t *payload, uint64_t value);
+
 /* ---- the hash ---- */
 
 /* nay_range_map: what sends keys to locations. */

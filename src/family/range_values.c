@@ -300,3 +300,19 @@ bool nay__range_any(const uint8_t *payload, uint64_t lo, uint64_t hi) {
   if (at > end) return true; /* in a bucket between them */
   return behind > at && rvalues_low(low, bits, at) <= (hi & mask);
 }
+
+nay_range_where nay__range_find(const uint8_t *payload, uint64_t value) {
+  nay_range_head h;
+  nay_range_parts p;
+  nay__range_head_load(payload, &h);
+  nay__range_layout(&h, &p);
+  const uint8_t *low = payload + p.low;
+  nay_range_where w = {.bucket = value >> h.low_bits, .lows = p.low * 8};
+  rvalues_bucket(payload, &p, w.bucket, &w.first, &w.end);
+  w.upper = p.upper * 8 + w.bucket + w.end;
+  uint64_t mask = ((uint64_t)1 << h.low_bits) - 1;
+  w.at = rvalues_least(low, h.low_bits, w.first, w.end, value & mask);
+  if (w.at == w.end && w.at != w.first) w.at--;
+  if (w.first != w.end) w.low = rvalues_low(low, h.low_bits, w.at);
+  return w;
+}

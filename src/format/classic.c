@@ -105,6 +105,68 @@ void nay__probing_explain(const nay_probing *p, const nay_filter *f, nay_hash ha
   }
 }
 
+/* ---- by key ---- */
+
+bool nay__keyed_test(const nay_probing *p, const nay_filter *f, const uint8_t *key, size_t len) {
+  uint64_t at[NAY_CLASSIC_MAX_K];
+  if (f->shape.nunits == 0) return nay__probing_empty(p, &f->shape);
+  if (nay__probing_reserved(p, &f->shape)) return true;
+  p->locate(f, key, len, at);
+  for (uint32_t i = 0; i < f->shape.k; i++) {
+    if (!nay__bit_get(f->bits.bytes + p->header, at[i])) return false;
+  }
+  return true;
+}
+
+nay_status nay__keyed_add(const nay_probing *p, nay_filter *f, const uint8_t *key, size_t len,
+                          bool *is_new) {
+  uint64_t at[NAY_CLASSIC_MAX_K];
+  if (f->shape.nunits == 0) return nay__probing_empty(p, &f->shape) ? NAY_ENOTSUP : NAY_EFULL;
+  if (nay__probing_reserved(p, &f->shape)) return NAY_ENOTSUP;
+  p->locate(f, key, len, at);
+  bool fresh = false;
+  for (uint32_t i = 0; i < f->shape.k; i++) {
+    fresh |= !nay__bit_set(f->bits.bytes + p->header, at[i]);
+  }
+  *is_new = fresh;
+  return NAY_OK;
+}
+
+void nay__keyed_explain(const nay_probing *p, const nay_filter *f, const uint8_t *key, size_t len,
+                        nay_explain_run *run) {
+  uint64_t at[NAY_CLASSIC_MAX_K];
+  const nay_shape *shape = &f->shape;
+  if (shape->nunits == 0 || nay__probing_reserved(p, shape)) {
+    nay__explain_constant(run, 0, shape->nunits != 0 || nay__probing_empty(p, shape));
+    return;
+  }
+  p->locate(f, key, len, at);
+  uint64_t nbits = 8 * (uint64_t)(f->nbytes - p->header); /* words in reverse reach past m */
+  nay__explain_group(run, 0, shape->k);
+  for (uint32_t i = 0; i < shape->k; i++) {
+    nay__explain_line_bit(run, f->bits.bytes + p->header, nbits, at[i]);
+  }
+}
+
+bool nay__keyed_no_test(const nay_filter *f, nay_hash hash) {
+  (void)f;
+  (void)hash;
+  return true;
+}
+
+nay_status nay__keyed_no_add(nay_filter *f, nay_hash hash, bool *is_new) {
+  (void)f;
+  (void)hash;
+  (void)is_new;
+  return NAY_ENOTSUP;
+}
+
+void nay__keyed_no_explain(const nay_filter *f, nay_hash hash, nay_explain_run *run) {
+  (void)f;
+  (void)hash;
+  nay__explain_constant(run, 0, true);
+}
+
 static nay_status classic_merge(nay_filter *dst, const nay_filter *src) {
   nay__bits_or(dst->bits.bytes, src->bits.bytes, dst->nbytes);
   return NAY_OK;

@@ -56,6 +56,8 @@ typedef struct nay_probing {
   uint64_t (*block_bits)(const nay_shape *);
   /* bytes of the payload before the array: numbers that change with the keys */
   size_t header;
+  /* instead of start and next, for hashes that are by_key: the k bits of a key, into at[0, k) */
+  void (*locate)(const nay_filter *, const uint8_t *key, size_t len, uint64_t *at);
 } nay_probing;
 
 NAY_INLINE bool nay__probing_empty(const nay_probing *p, const nay_shape *shape) {
@@ -148,6 +150,46 @@ uint32_t nay__classic_k(double nbits, uint64_t nkeys);
     .kind = NAY_BLOOM, .name = (text), .traits = NAY_CAN_ADD | NAY_CAN_MERGE | NAY_CAN_INTERSECT,  \
     .payload = nay__classic_payload, .fpr = verbs##_fpr, .add = verbs##_add, .test = verbs##_test, \
     .explain = verbs##_explain, .census = verbs##_census, .batch = &nay__batch_each,               \
+    .algebra = &nay__classic_algebra,                                                              \
+  }
+
+/*
+ * NAY_KEYED_VERBS and NAY_KEYED_FAMILY: the same for a probing that locates the bits of keys. Calls
+ * by hash answer maybe, or NAY_ENOTSUP.
+ */
+bool nay__keyed_test(const nay_probing *p, const nay_filter *f, const uint8_t *key, size_t len);
+nay_status nay__keyed_add(const nay_probing *p, nay_filter *f, const uint8_t *key, size_t len,
+                          bool *is_new);
+void nay__keyed_explain(const nay_probing *p, const nay_filter *f, const uint8_t *key, size_t len,
+                        nay_explain_run *run);
+bool nay__keyed_no_test(const nay_filter *f, nay_hash hash);
+nay_status nay__keyed_no_add(nay_filter *f, nay_hash hash, bool *is_new);
+void nay__keyed_no_explain(const nay_filter *f, nay_hash hash, nay_explain_run *run);
+
+#define NAY_KEYED_VERBS(verbs, probing)                                                            \
+  static bool verbs##_test_key(const nay_filter *f, const uint8_t *key, size_t len) {              \
+    return nay__keyed_test(&(probing), f, key, len);                                               \
+  }                                                                                                \
+  static nay_status verbs##_add_key(nay_filter *f, const uint8_t *key, size_t len, bool *is_new) { \
+    return nay__keyed_add(&(probing), f, key, len, is_new);                                        \
+  }                                                                                                \
+  static void verbs##_explain_key(const nay_filter *f, const uint8_t *key, size_t len,             \
+                                  nay_explain_run *run) {                                          \
+    nay__keyed_explain(&(probing), f, key, len, run);                                              \
+  }                                                                                                \
+  static double verbs##_fpr(const nay_shape *shape, uint64_t nkeys) {                              \
+    return nay__classic_fpr(&(probing), shape, nkeys);                                             \
+  }                                                                                                \
+  static void verbs##_census(const nay_filter *a, const nay_filter *b, uint64_t factor,            \
+                             nay_census *census) {                                                 \
+    nay__classic_census(&(probing), a, b, factor, census);                                         \
+  }
+#define NAY_KEYED_FAMILY(verbs, text, payload_of)                                                  \
+  {                                                                                                \
+    .kind = NAY_BLOOM, .name = (text), .traits = NAY_CAN_ADD | NAY_CAN_MERGE | NAY_CAN_INTERSECT,  \
+    .payload = payload_of, .fpr = verbs##_fpr, .census = verbs##_census, .add = nay__keyed_no_add, \
+    .test = nay__keyed_no_test, .explain = nay__keyed_no_explain, .test_key = verbs##_test_key,    \
+    .add_key = verbs##_add_key, .explain_key = verbs##_explain_key, .batch = &nay__batch_each,     \
     .algebra = &nay__classic_algebra,                                                              \
   }
 

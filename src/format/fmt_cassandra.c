@@ -192,7 +192,7 @@ static nay_hash cassandra_hash_of(const uint8_t *p, size_t len) {
 }
 
 static const nay_foreign_hash cassandra_hash = {(nay_hash_kind)88, "murmur3-s8", true,
-                                                cassandra_hash_of, NULL};
+                                                cassandra_hash_of, NULL,         false};
 
 /* ---- the probing scheme ---- */
 

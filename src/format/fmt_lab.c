@@ -50,8 +50,8 @@ static nay_hash lab_hash_of(const uint8_t *key, size_t len) {
   h = nay_hash_mix(h);
   return (nay_hash){(uint32_t)h, h >> 32};
 }
-static const nay_foreign_hash lab_hash = {(nay_hash_kind)67, "fnv1a-splitmix", true, lab_hash_of,
-                                          NULL};
+static const nay_foreign_hash lab_hash = {
+    (nay_hash_kind)67, "fnv1a-splitmix", true, lab_hash_of, NULL, false};
 
 const nay_format nay__format_lab = {
     .name = "lab",

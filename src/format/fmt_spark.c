@@ -134,10 +134,10 @@ static nay_hash spark_sql_seeded(uint64_t seed, const uint8_t *p, size_t len) {
   return spark_seeded(seed, value, sizeof value);
 }
 
-static const nay_foreign_hash spark_hash = {(nay_hash_kind)97, "murmur3-spark", true, NULL,
-                                            spark_seeded};
-static const nay_foreign_hash spark_sql_hash = {(nay_hash_kind)98, "xxh64-murmur3-spark", true,
-                                                NULL, spark_sql_seeded};
+static const nay_foreign_hash spark_hash = {
+    (nay_hash_kind)97, "murmur3-spark", true, NULL, spark_seeded, false};
+static const nay_foreign_hash spark_sql_hash = {
+    (nay_hash_kind)98, "xxh64-murmur3-spark", true, NULL, spark_sql_seeded, false};
 
 /* ---- the probing scheme ---- */
 

@@ -51,7 +51,13 @@
   X(spark, spark_sql_v1)       \
   X(spark, spark_sql_v2)       \
   X(dcso, dcso)                \
-  X(sbbf, sbbf)
+  X(sbbf, sbbf)                \
+  X(bits_and_blooms, bits_and_blooms)         \
+  X(bits_and_blooms, bits_and_blooms_le)      \
+  X(bits_and_blooms, bits_and_blooms_json)    \
+  X(bits_and_blooms, bits_and_blooms_json_le) \
+  X(datasketches, datasketches) \
+  X(bip37, bip37)
 /* clang-format on */
 
 struct nay_format {
@@ -102,7 +108,8 @@ struct nay_format {
   nay_status (*unpack)(const uint8_t *bytes, size_t len, nay_diag *, uint8_t *dst, size_t *size,
                        uint32_t *extra);
   nay_status (*pack)(const nay_filter *, uint8_t *dst, size_t *size);
-  /* bytes that pack will write for so many keys; NULL: about those of the payload and overhead */
+  /* bytes that pack or encode will write for so many keys; NULL: those of the payload and overhead
+   */
   uint64_t (*packed_size)(const nay_shape *, uint64_t nkeys);
   /* nkeys and FPR -> shape, where a layout is sized by its FPR; without plan, for bits_per_key too
    */

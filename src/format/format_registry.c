@@ -240,7 +240,7 @@ nay_status nay_format_plan(const nay_format *format, const nay_params *from, nay
   double file_bits = (double)p.nbits;
   if (format->packed_size != NULL) {
     p.nbytes_file = format->packed_size(&shape, params->nkeys);
-    file_bits = 8 * (double)p.nbytes_file;
+    if (format->pack != NULL) file_bits = 8 * (double)p.nbytes_file;
   }
   if (params->nkeys != 0) p.bits_per_key = file_bits / (double)params->nkeys;
   p.fpr = format->family->fpr(&shape, params->nkeys);

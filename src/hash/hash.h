@@ -27,6 +27,9 @@ typedef struct nay_foreign_hash {
   nay_hash (*hash)(const uint8_t *key, size_t len);
   /* instead of hash, where a filter has a seed of its own; NULL: it has none */
   nay_hash (*seeded)(uint64_t seed, const uint8_t *key, size_t len);
+  /* the bits of a key depend on more than two words tell: the family takes keys (add_key), and no
+   * call that takes hashes */
+  bool by_key;
 } nay_foreign_hash;
 
 /* nay_hash_fn: a public nay_hasher holds one, and so does every filter. */
@@ -65,10 +68,12 @@ static inline nay_hash_fn nay__hasher_foreign(const nay_foreign_hash *function) 
 /* nay__hasher_unlock: NAY_EKEY when the check value of key is not hasher->seed. */
 nay_status nay__hasher_unlock(nay_hash_fn *hasher, const uint8_t key[16]);
 
-/* nay__hasher_ready: NAY_EKEY without the secret key, NAY_ENOTSUP if the caller hashes. */
+/* nay__hasher_ready: NAY_EKEY without the secret key, NAY_ENOTSUP if the caller hashes, or the
+ * family takes keys. */
 static inline nay_status nay__hasher_ready(const nay_hash_fn *hasher) {
   if (hasher->locked) return NAY_EKEY;
-  return hasher->kind == NAY_HASH_CALLER ? NAY_ENOTSUP : NAY_OK;
+  bool by_key = hasher->foreign != NULL && hasher->foreign->by_key;
+  return hasher->kind == NAY_HASH_CALLER || by_key ? NAY_ENOTSUP : NAY_OK;
 }
 
 /* nay__hasher_same: whether both hashers map every key to the same hash. */
@@ -133,6 +138,11 @@ NAY_INLINE bool nay__hash_4to16(const nay_hash_fn *hasher, const void *key, size
   return false;
 }
 
+/* nay__key_bytes: a key of no bytes may be NULL. */
+static inline const uint8_t *nay__key_bytes(const void *key) {
+  return key != NULL ? key : (const void *)"";
+}
+
 /* nay__hash_any: all kinds, all lengths. */
 nay_hash nay__hash_any(const nay_hash_fn *hasher, const void *key, size_t len);
 
@@ -170,6 +180,8 @@ uint64_t nay__xxph3(const uint8_t *p, size_t len);
 uint32_t nay__farm_fingerprint32(const uint8_t *p, size_t len);
 /* MurmurHash3 of 128 bits (x64), seed 0; and of 32 bits (x86). */
 nay_hash nay__murmur3_128(const uint8_t *p, size_t len);
+/* Of p[0, len) and one more byte. */
+nay_hash nay__murmur3_128_with(const uint8_t *p, size_t len, uint8_t last);
 uint32_t nay__murmur3_32(const uint8_t *p, size_t len, uint32_t seed);
 uint64_t nay__murmur64a(const uint8_t *p, size_t len, uint64_t seed);
 uint32_t nay__murmur32(const uint8_t *p, size_t len, uint32_t seed);

@@ -15,6 +15,17 @@ nay_hash nay__murmur3_128(const uint8_t *p, size_t len) {
   return nay__murmur3_128_of(p, len, murmur3_tail);
 }
 
+nay_hash nay__murmur3_128_with(const uint8_t *p, size_t len, uint8_t last) {
+  nay_hash h = {0, 0};
+  uint8_t end[16];
+  size_t rest = len & 15;
+  nay__murmur3_blocks(p, p + (len - rest), &h);
+  if (rest != 0) memcpy(end, p + (len - rest), rest);
+  end[rest] = last;
+  if (rest == 15) nay__murmur3_blocks(end, end + 16, &h);
+  return nay__murmur3_end(end, len + 1, h, murmur3_tail);
+}
+
 uint32_t nay__murmur3_32(const uint8_t *p, size_t len, uint32_t seed) {
   uint32_t h = seed;
   size_t at = 0;

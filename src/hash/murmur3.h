@@ -28,29 +28,41 @@ NAY_INLINE uint64_t nay__murmur3_final(uint64_t x) {
   return x ^ x >> 33;
 }
 
-/* nay__murmur3_128_of: the hash; tail(p, n) is the number that the last n bytes, at most 8 at a
- * time, are mixed as. */
+/* nay__murmur3_blocks: mixes the blocks of 16 bytes before `end` into the hash. */
+NAY_INLINE void nay__murmur3_blocks(const uint8_t *p, const uint8_t *end, nay_hash *h) {
+  for (; p != end; p += 16) {
+    h->lo ^= nay__murmur3_mix1(nay__load64le(p));
+    h->lo = (nay__rotl64(h->lo, 27) + h->hi) * 5 + 0x52dce729u;
+    h->hi ^= nay__murmur3_mix2(nay__load64le(p + 8));
+    h->hi = (nay__rotl64(h->hi, 31) + h->lo) * 5 + 0x38495ab5u;
+  }
+}
+
+/* nay__murmur3_end: the hash of len bytes; p has those after the last whole block. tail(p, n) is
+ * the number that the last n bytes, at most 8 at a time, are mixed as. */
+NAY_INLINE nay_hash nay__murmur3_end(const uint8_t *p, size_t len, nay_hash h,
+                                     uint64_t (*tail)(const uint8_t *p, size_t n)) {
+  size_t rest = len & 15;
+  if (rest > 8) h.hi ^= nay__murmur3_mix2(tail(p + 8, rest - 8));
+  if (rest > 0) h.lo ^= nay__murmur3_mix1(tail(p, rest < 8 ? rest : 8));
+  h.lo ^= (uint64_t)len;
+  h.hi ^= (uint64_t)len;
+  h.lo += h.hi;
+  h.hi += h.lo;
+  h.lo = nay__murmur3_final(h.lo);
+  h.hi = nay__murmur3_final(h.hi);
+  h.lo += h.hi;
+  h.hi += h.lo;
+  return h;
+}
+
+/* nay__murmur3_128_of: the hash; tail as nay__murmur3_end takes it. */
 NAY_INLINE nay_hash nay__murmur3_128_of(const uint8_t *p, size_t len,
                                         uint64_t (*tail)(const uint8_t *p, size_t n)) {
-  uint64_t h1 = 0, h2 = 0;
-  const uint8_t *end = p + (len & ~(size_t)15);
-  for (; p != end; p += 16) {
-    h1 ^= nay__murmur3_mix1(nay__load64le(p));
-    h1 = (nay__rotl64(h1, 27) + h2) * 5 + 0x52dce729u;
-    h2 ^= nay__murmur3_mix2(nay__load64le(p + 8));
-    h2 = (nay__rotl64(h2, 31) + h1) * 5 + 0x38495ab5u;
-  }
-  size_t rest = len & 15;
-  if (rest > 8) h2 ^= nay__murmur3_mix2(tail(p + 8, rest - 8));
-  if (rest > 0) h1 ^= nay__murmur3_mix1(tail(p, rest < 8 ? rest : 8));
-  h1 ^= (uint64_t)len;
-  h2 ^= (uint64_t)len;
-  h1 += h2;
-  h2 += h1;
-  h1 = nay__murmur3_final(h1);
-  h2 = nay__murmur3_final(h2);
-  h1 += h2;
-  return (nay_hash){h1, h1 + h2};
+  nay_hash h = {0, 0};
+  const uint8_t *rest = p + (len & ~(size_t)15);
+  nay__murmur3_blocks(p, rest, &h);
+  return nay__murmur3_end(rest, len, h, tail);
 }
 
 /* ---- x86, 32 bits ---- */

@@ -95,7 +95,7 @@ long_options() { nay help "$1" | sed '/^Examples/,$d' | sed -nE 's/^(  -., |    
 
 @test "operands: verbs, then files as the synopsis has them, and no more than it has" {
   [ "$(offers sst '' | paste -sd' ')" = "build get scan info compact" ]
-  [ "$(offers plot '' | paste -sd' ')" = "fpr k bits size bench" ]
+  [ "$(offers plot '' | paste -sd' ')" = "fpr k bits size range bench" ]
   for line in "check" "check -q f" "check f g" "check -- -f" "diff" "diff a" "sst build" "sst get" "sst info a" "sst scan t" "map get" "map build a" "sst compact a b" "query f" "add -e k" "merge a b c" \
     "plot fpr" "convert --to leveldb" "uniq -t bloom" "check -"; do
     # shellcheck disable=SC2086

@@ -63,7 +63,7 @@ MODES = {
              ("-c --max-count 0 keys mixed", 1)],
     "common": [("keys mixed", LINES), ("-c keys mixed", 1), ("keys binary", 0), ("--line-number keys mixed", LINES),
                ("-c --max-count 0 keys mixed", 1)],
-    "bench": [("-t bloom -n 1000", 1), ("--format lab -n 1000", 1), ("--hash -n 1000", 20), ("-t bloom,blocked -n 1000", 2), ("--floor keys", 1)],
+    "bench": [("-t bloom -n 1000", 1), ("--format lab -n 1000", 1), ("--hash -n 1000", 21), ("-t bloom,blocked -n 1000", 2), ("--floor keys", 1)],
     "extract": [("t.ldb", LINES), ("--list t.ldb", LINES), ("t.ldb -f -o out", 1), ("t.ldb -f -o dir/", 1),
                 ("t.ldb -o -", "refused"), ("parts.ldb", LINES), ("bad.ldb", LINES), ("a.parquet", LINES), ("a.parquet -f -o dir/", 1)],
     "prune": [("--in b -e 1 a.parquet", LINES), ("--row-groups --in b -e 1 a.parquet", LINES), ("-c --in b -e 1 a.parquet", 1)],

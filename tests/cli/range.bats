@@ -103,3 +103,34 @@ load common
   [[ $output == *"--crlf drops the carriage return"* ]]
   [ "$(printf '180\t220\r\n' | nay check -c --ranges --crlf h.nay)" -eq 1 ]
 }
+
+@test "info --json, explain and plot: what a range filter is, and why it answers" {
+  seq 1000 1000 200000 | nay build -q -t range --key=int --range-length 100 -o exact.nay
+  seq 1 1000003 20000000000 | nay build -q -t range --key=int --range-length 100 -o f.nay
+  [ "$(nay info --json exact.nay | jq -c '[.range_length, .range_exact, .range_shift]')" = "[100,true,0]" ]
+  [ "$(nay info --json f.nay | jq -c '[.range_length, .range_exact, .range_shift]')" = "[100,false,0]" ]
+  nay build -q -t blocked -n 5 -e a -o b.nay
+  [ "$(nay info --json b.nay | jq 'has("range_length")')" = false ]
+  for f in exact f; do
+    for key in 1000 1001 1000004 1000005 200000 200001 -5; do
+      nay check -q $f.nay -e "$key" && want=maybe || want=nay
+      [ "$(nay explain $f.nay -e "$key" | head -1 | cut -f1)" = $want ]
+    done
+  done
+  [[ $(nay explain exact.nay -e 1001) == *"its value 1 is not stored: certainly absent" ]]
+  [[ $(nay explain exact.nay -e 2000) == *"its value 1000 is stored" ]]
+  [ "$(nay explain --json exact.nay -e 2000 | jq -r '.steps[0].step')" = value ]
+  [[ $(nay explain exact.nay -e 2000 --keys <(seq 1000 1000 3000)) == *" of 2000"* ]]
+  [ "$(nay plot range f.nay --csv | grep -c ^range,)" -gt 20 ]
+  nay plot range f.nay --csv | grep -q '^range,1,0.0001,'
+  nay plot range -n 1e6 --range-length 100 -p 0.1% --csv | grep -q '^range,97,0.00097,'
+  [[ $(nay plot range -b 20) == *"a range"* ]]
+  run -2 nay plot range exact.nay
+  [[ $output == *"exact: no false positive"* ]]
+  run -2 nay plot range b.nay
+  [[ $output == *"not a range filter"* ]]
+  run -2 nay plot range f.nay -p 1%
+  run -2 nay plot range -b 3
+  run -2 nay plot range -t bloom
+  run -2 nay plot fpr --range-length 5
+}

@@ -62,6 +62,14 @@ static inline size_t foreign_sm64le(uint64_t i, uint8_t *out) {
   return foreign_store(foreign_mix(i), 8, out);
 }
 
+/* The double (i - 50) / 8. */
+static inline size_t foreign_dbl(uint64_t i, uint8_t *out) {
+  double x = ((double)i - 50) / 8;
+  uint64_t word;
+  memcpy(&word, &x, sizeof word);
+  return foreign_store(word, 8, out);
+}
+
 /* U+043A U+043B U+044E U+0447 "-" i U+20AC, in UTF-8. */
 static inline size_t foreign_utf8(uint64_t i, uint8_t *out) {
   return (size_t)snprintf((char *)out, GOLDEN_KEY_MAX,
@@ -84,13 +92,12 @@ static inline golden_key foreign_engine_keys(const char *name) {
   static const struct {
     const char *name;
     golden_key make;
-  } sets[] = {{"i64le", foreign_i64le},     {"i32le", foreign_i32le},
-              {"neg64le", foreign_neg64le}, {"mul64le", foreign_mul64le},
-              {"sm64le", foreign_sm64le},   {"utf8", foreign_utf8},
-              {"str16", foreign_str16},     {"str", golden_str},
-              {"abs", golden_abs},          {"varlen", golden_varlen},
-              {"key8", foreign_key8},       {"bin", foreign_bin},
-              {"short", foreign_short},     {"emptyfirst", foreign_emptyfirst}};
+  } sets[] = {
+      {"i64le", foreign_i64le},     {"i32le", foreign_i32le},   {"neg64le", foreign_neg64le},
+      {"mul64le", foreign_mul64le}, {"sm64le", foreign_sm64le}, {"utf8", foreign_utf8},
+      {"str16", foreign_str16},     {"dbl", foreign_dbl},       {"str", golden_str},
+      {"abs", golden_abs},          {"varlen", golden_varlen},  {"key8", foreign_key8},
+      {"bin", foreign_bin},         {"short", foreign_short},   {"emptyfirst", foreign_emptyfirst}};
   for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++) {
     if (strcmp(sets[i].name, name) == 0) return sets[i].make;
   }

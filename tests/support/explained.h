@@ -69,6 +69,7 @@ static inline const char *explained_step(const nay_explain_step *s, const uint8_
     case NAY_STEP_BIT:
       if (s->nbits != 1 || s->expected != 1) return "a bit that is none";
       return s->found == explained_bits(payload, s->bit, 1) ? NULL : "another bit";
+    case NAY_STEP_VALUE:
     case NAY_STEP_FINGERPRINT:
       return s->found == explained_bits(payload, s->bit, s->nbits) ? NULL : "another fingerprint";
     case NAY_STEP_SLOT:
@@ -130,6 +131,16 @@ static inline const char *explained_hash(const nay_filter *f, nay_hash hash, con
   if (e->why.shard >= e->why.nshards) return "no such shard";
   if (payload == NULL) payload = e->why.payload;
   return explained_steps(e, payload, e->why.payload_nbytes);
+}
+
+/* explained_key: the same for a key, of families that are asked with keys. */
+static inline const char *explained_key(const nay_filter *f, const void *key, size_t len,
+                                        explained *e) {
+  e->why = (nay_explanation){.size = sizeof e->why};
+  e->n = 0;
+  if (nay_filter_explain(f, key, len, explained_visit, e, &e->why) != NAY_OK) return "it fails";
+  if (e->why.maybe != nay_filter_may_contain(f, key, len)) return "another answer than the probe's";
+  return explained_steps(e, e->why.payload, e->why.payload_nbytes);
 }
 
 /* ---- tables ---- */

@@ -8,6 +8,7 @@
 #include "family/range.h"
 #include "filter.h"
 #include "nay_range.h"
+#include "support/explained.h"
 #include "support/ranges.h"
 
 static int test_compare(const uint8_t *a, size_t a_len, const uint8_t *b, size_t b_len) {
@@ -75,6 +76,74 @@ static void every_range_of_8_bits(void **state) {
     }
     nay_filter_free(f);
   }
+}
+
+/* ---- explanations ---- */
+
+/* Of every key of a filter, and of numbers beside them: the answer, and what was found. */
+static void explain_numbers(const nay_params *p, const uint64_t *keys, size_t n, uint64_t shrunk) {
+  static explained e;
+  nay_filter *f = build(p, keys, n);
+  if (shrunk != 0) assert_int_equal(nay_filter_shrink(f, shrunk, NULL), NAY_OK);
+  uint64_t values = 0, constants = 0;
+  for (size_t i = 0; i < n; i++) {
+    for (uint64_t d = 0; d < 5; d++) {
+      uint8_t key[8];
+      nay_range_key(keys[i] + d * d * d, key);
+      const char *wrong = explained_key(f, key, 8, &e);
+      if (wrong != NULL)
+        fail_msg("number %zu + %llu: %s", i, (unsigned long long)(d * d * d), wrong);
+      assert_true(d != 0 || e.why.maybe);
+      assert_int_equal(e.n, 1);
+      assert_int_equal(e.why.hash.lo, 0);
+      values += e.steps[0].kind == NAY_STEP_VALUE;
+      constants += e.steps[0].kind == NAY_STEP_CONSTANT;
+    }
+  }
+  assert_true(values > n);
+  assert_true(constants < n);
+  assert_null(explained_key(f, "short", 5, &e));
+  assert_int_equal(e.why.reason, NAY_REASON_NO_KEYS);
+  nay_filter_free(f);
+}
+
+static void explanations(void **state) {
+  (void)state;
+  static explained e;
+  uint64_t keys[500], rng = 8;
+  nay_params p = {sizeof p, .kind = NAY_RANGE, .fpr = 0.3, .range_length = 4, .seed = 5};
+  for (size_t i = 0; i < 500; i++) keys[i] = test_random(&rng) >> 1;
+  explain_numbers(&p, keys, 500, 0);
+  explain_numbers(&p, keys, 500, 400);
+  for (size_t i = 0; i < 500; i++) keys[i] = 1000 + i * 7;
+  explain_numbers(&p, keys, 500, 0); /* exact */
+  p.range_keys = NAY_RANGE_DECIMAL;
+  nay_builder *b;
+  nay_filter *f;
+  assert_int_equal(nay_builder_new(&p, NULL, NULL, &b), NAY_OK);
+  assert_int_equal(nay_builder_add(b, "a:5", 3), NAY_OK);
+  assert_int_equal(nay_builder_add(b, "b", 1), NAY_OK);
+  assert_int_equal(nay_builder_add(b, "d", 1), NAY_OK);
+  assert_int_equal(nay_builder_finish(b, NULL, &f), NAY_OK);
+  const char *const asked[] = {"a:5", "a:005", "a:6", "x:5", "c", "e", ""};
+  for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+    assert_null(explained_key(f, asked[i], strlen(asked[i]), &e));
+    if (asked[i][0] == 'c') assert_int_equal(e.why.reason, NAY_REASON_NO_ANSWER);
+    if (i < 2) assert_int_equal(e.why.reason, NAY_REASON_MATCH);
+  }
+  nay_filter_free(f);
+  assert_int_equal(nay_builder_finish(b, NULL, &f), NAY_OK); /* of no keys */
+  assert_null(explained_key(f, "a:5", 3, &e));
+  assert_int_equal(e.why.reason, NAY_REASON_NO_KEYS);
+  nay_filter_free(f);
+  nay_builder_free(b);
+  p = (nay_params){sizeof p, .kind = NAY_RANGE, .fpr = 0.5, .range_length = 1};
+  for (size_t i = 0; i < 500; i++) keys[i] = i; /* no low bits */
+  f = build(&p, keys, 500);
+  uint8_t key[8];
+  for (uint64_t i = 0; i < 500; i++) assert_null(explained_key(f, nay_range_key(i, key), 8, &e));
+  assert_int_equal(e.steps[0].kind, NAY_STEP_BIT);
+  nay_filter_free(f);
 }
 
 /* ---- the FPR of the plan ---- */
@@ -585,10 +654,21 @@ static void refusals(void **state) {
 
 int main(void) {
   const test_case tests[] = {
-      TEST(every_range_of_8_bits), TEST(rates),      TEST(decimal_keys), TEST(bytes_in_order),
-      TEST(scans_of_digits),       TEST(same_bytes), TEST(merges),       TEST(shrinks),
-      TEST(every_count),           TEST(kernels),    TEST(refusals),     TEST(duplicates),
-      TEST(duplicates_of_others),  TEST(budgets),
+      TEST(every_range_of_8_bits),
+      TEST(explanations),
+      TEST(rates),
+      TEST(decimal_keys),
+      TEST(bytes_in_order),
+      TEST(scans_of_digits),
+      TEST(same_bytes),
+      TEST(merges),
+      TEST(shrinks),
+      TEST(every_count),
+      TEST(kernels),
+      TEST(refusals),
+      TEST(duplicates),
+      TEST(duplicates_of_others),
+      TEST(budgets),
   };
   return run_all(tests);
 }
