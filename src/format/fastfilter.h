@@ -108,8 +108,8 @@ nay_status nay__fast_compose(const nay_format *format, const nay_shape *shape,
 
 /*
  * NAY_FAST_VERBS: the verbs of a family by a `static const nay_fast_layout`; NAY_FAST_WIDTH: the
- * family verbs<bits> and its two formats, <title><bits> and <title><bits>-packed, by verbs_shape,
- * verbs_parse, verbs_fits and verbs_build.
+ * family verbs<bits> and what its two formats need, by verbs_shape, verbs_parse, verbs_fits and
+ * verbs_build.
  */
 #define NAY_FAST_VERBS(verbs, layout)                                                             \
   static bool verbs##_test(const nay_filter *f, nay_hash hash) {                                  \
@@ -147,7 +147,7 @@ nay_status nay__fast_compose(const nay_format *format, const nay_shape *shape,
     memcpy(dst, f->bits.bytes, f->nbytes);                                                        \
   }
 
-#define NAY_FAST_WIDTH(verbs, layout, bits, of_kind, symbol, title, text)                     \
+#define NAY_FAST_WIDTH(verbs, layout, bits, of_kind, title)                                   \
   static nay_status verbs##bits##_size(const nay_params *p, nay_sizing by, nay_diag *diag,    \
                                        nay_shape *shape) {                                    \
     NAY_TRY(nay__fast_size(p, by, bits, diag));                                               \
@@ -184,32 +184,16 @@ nay_status nay__fast_compose(const nay_format *format, const nay_shape *shape,
       .explain = verbs##_explain,                                                             \
       .batch = &verbs##_batch,                                                                \
       .bulk = &verbs##bits##_bulk,                                                            \
-  };                                                                                          \
-  const nay_format nay__format_##symbol##bits = {                                             \
-      .name = title #bits,                                                                    \
-      .about = text " of xor_singleheader, " #bits " bits",                                   \
-      .family = &verbs##bits##_family,                                                        \
-      .hash = &nay__fast_hash,                                                                \
-      .size_by = verbs##bits##_size,                                                          \
-      .parse = verbs##bits##_parse,                                                           \
-      .fits = verbs##bits##_fits,                                                             \
-      .planned = verbs##_planned,                                                             \
-      .size = verbs##_encoded_size,                                                           \
-      .encode = verbs##_encode,                                                               \
-      .interchanges = true,                                                                   \
-  };                                                                                          \
-  const nay_format nay__format_##symbol##bits##_packed = {                                    \
-      .name = title #bits "-packed",                                                          \
-      .about = text " of xor_singleheader, " #bits " bits, packed",                           \
-      .family = &verbs##bits##_family,                                                        \
-      .hash = &nay__fast_hash,                                                                \
-      .size_by = verbs##bits##_size,                                                          \
-      .parse = verbs##bits##_parse,                                                           \
-      .unpack = verbs##bits##_unpack,                                                         \
-      .pack = verbs##_pack,                                                                   \
-      .planned = verbs##_planned,                                                             \
-      .packed_size = verbs##_packed_size,                                                     \
-      .interchanges = true,                                                                   \
   };
+
+/* Fields of the formats of one width, beside name and about. */
+#define NAY_FAST_PLAIN(verbs, bits)                                                        \
+  .family = &verbs##bits##_family, .hash = &nay__fast_hash, .size_by = verbs##bits##_size, \
+  .parse = verbs##bits##_parse, .fits = verbs##bits##_fits, .planned = verbs##_planned,    \
+  .size = verbs##_encoded_size, .encode = verbs##_encode, .interchanges = true
+#define NAY_FAST_PACKED(verbs, bits)                                                       \
+  .family = &verbs##bits##_family, .hash = &nay__fast_hash, .size_by = verbs##bits##_size, \
+  .parse = verbs##bits##_parse, .unpack = verbs##bits##_unpack, .pack = verbs##_pack,      \
+  .planned = verbs##_planned, .packed_size = verbs##_packed_size, .interchanges = true
 
 #endif /* NAY_FASTFILTER_H */

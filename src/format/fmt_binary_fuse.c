@@ -319,6 +319,29 @@ static nay_status fuse_build(nay_filter *f, uint64_t *keys, size_t n, nay_diag *
                 : nay__fail(diag, NAY_EFULL, "none of the 100 seeds of this layout works", 0);
 }
 
-NAY_FAST_WIDTH(fuse, fuse_layout, 8, NAY_FUSE, binary_fuse, "binary-fuse", "the binary fuse filter")
-NAY_FAST_WIDTH(fuse, fuse_layout, 16, NAY_FUSE, binary_fuse, "binary-fuse",
-               "the binary fuse filter")
+NAY_FAST_WIDTH(fuse, fuse_layout, 8, NAY_FUSE, "binary-fuse")
+NAY_FAST_WIDTH(fuse, fuse_layout, 16, NAY_FUSE, "binary-fuse")
+
+const nay_format nay__format_binary_fuse8 = {
+    .name = "binary-fuse8",
+    .about = "the binary fuse filter of xor_singleheader, 8 bits",
+    NAY_FAST_PLAIN(fuse, 8),
+};
+
+const nay_format nay__format_binary_fuse8_packed = {
+    .name = "binary-fuse8-packed",
+    .about = "the binary fuse filter of xor_singleheader, 8 bits, packed",
+    NAY_FAST_PACKED(fuse, 8),
+};
+
+const nay_format nay__format_binary_fuse16 = {
+    .name = "binary-fuse16",
+    .about = "the binary fuse filter of xor_singleheader, 16 bits",
+    NAY_FAST_PLAIN(fuse, 16),
+};
+
+const nay_format nay__format_binary_fuse16_packed = {
+    .name = "binary-fuse16-packed",
+    .about = "the binary fuse filter of xor_singleheader, 16 bits, packed",
+    NAY_FAST_PACKED(fuse, 16),
+};

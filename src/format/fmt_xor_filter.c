@@ -224,5 +224,29 @@ static nay_status xor_build(nay_filter *f, uint64_t *keys, size_t n, nay_diag *d
                 : nay__fail(diag, NAY_EFULL, "none of the 100 seeds of this layout works", 0);
 }
 
-NAY_FAST_WIDTH(xor, xor_layout, 8, NAY_XOR, xor, "xor", "the xor filter")
-NAY_FAST_WIDTH(xor, xor_layout, 16, NAY_XOR, xor, "xor", "the xor filter")
+NAY_FAST_WIDTH(xor, xor_layout, 8, NAY_XOR, "xor")
+NAY_FAST_WIDTH(xor, xor_layout, 16, NAY_XOR, "xor")
+
+const nay_format nay__format_xor8 = {
+    .name = "xor8",
+    .about = "the xor filter of xor_singleheader, 8 bits",
+    NAY_FAST_PLAIN(xor, 8),
+};
+
+const nay_format nay__format_xor8_packed = {
+    .name = "xor8-packed",
+    .about = "the xor filter of xor_singleheader, 8 bits, packed",
+    NAY_FAST_PACKED(xor, 8),
+};
+
+const nay_format nay__format_xor16 = {
+    .name = "xor16",
+    .about = "the xor filter of xor_singleheader, 16 bits",
+    NAY_FAST_PLAIN(xor, 16),
+};
+
+const nay_format nay__format_xor16_packed = {
+    .name = "xor16-packed",
+    .about = "the xor filter of xor_singleheader, 16 bits, packed",
+    NAY_FAST_PACKED(xor, 16),
+};

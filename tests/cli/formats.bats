@@ -82,10 +82,16 @@ refused() {
   seq 1000 > keys
   nay build -q -o f keys
   [ "$(nay check -c --format nay f keys)" -eq 1000 ]
+  echo 000102030405060708090a0b0c0d0e0f > secret
   for format in $(nay --version --json | jq -r '.formats[]'); do
-    case $format in nay | redis*) continue ;; esac # recognised, or sized by an FPR
-    nay build -q -f -n 1000 -b 10 --format "$format" -o "f.$format" keys
-    [ "$(nay check -c --format "$format" "f.$format" keys)" -eq 1000 ]
+    options=() size=10
+    case $format in
+      nay | redis*) continue ;; # recognised, or sized by an FPR
+      bip158) options=(--secret secret) size=24 ;;
+      xor* | binary-fuse*) options=(--key=int) size=20 ;; # numbers alone
+    esac
+    nay build -q -f -n 1000 -b "$size" "${options[@]}" --format "$format" -o "f.$format" keys
+    [ "$(nay check -c "${options[@]}" --format "$format" "f.$format" keys)" -eq 1000 ]
   done
 }
 
@@ -284,7 +290,7 @@ FILES
   run -2 nay build -q -b 20 --format xor8 -o h -e 'a text'
   [[ $output == *"numbers of 64 bits, 8 bytes each"* ]]
   run -2 nay build -q -p 0.1% --format xor8 -o h -e '8 bytes!'
-  [[ $output == *"fpr: this layout has 1/256 and no less"* ]]
+  [[ $output == *"-p: this layout has 1/256 and no less"* ]]
   run -2 nay convert -q --format xor8 "$engines/xor8_ser_seq_n500.bin" --to xor16 -o h
   [[ $output == *"rebuilt from the keys"* ]]
   [ ! -e h ]
