@@ -179,6 +179,53 @@ def damage(f):
         case(f"damage/{name}-intact", "open", a=f[name], **reader)
 
 
+def ranges():
+    f = {}
+    be4 = {"kind": "range", "fpr": 0.1, "range_length": 2, "range_keys": 1, "nkeys": 600}
+    f["int"] = file("ranges/ordered-int", "build", kind="range", fpr=0.01, range_length=100, key_type="ordered-int",
+                    keys="-1:0:300")
+    f["float"] = file("ranges/ordered-float", "build", kind="range", fpr=0.01, range_length=1000, key_type="ordered-float",
+                      keys="1e:0:300")
+    f["date"] = file("ranges/ordered-date", "build", kind="range", bits_per_key=12, range_length=7, key_type="ordered-date",
+                     keys="2024-02-1:0:10")
+    f["decimal"] = file("ranges/decimal", "build", kind="range", fpr=0.01, range_length=10, range_keys=2,
+                        range_delimiter=ord("/"), keys="user/:1000:300")
+    f["be4"] = file("ranges/be4", "build", **be4, keys="key:100000:500")
+    f["more"] = file("ranges/be4-more", "build", **be4, keys="key:100400:200")
+    f["keyed"] = file("ranges/be4-keyed", "build", **be4, secret=SECRET, keys="key:100000:500")
+    f["0"] = file("ranges/none", "build", **be4, keys="key:0:0")
+    f["both"] = file("ranges/merged", "merge", a=f["be4"], b=f["more"])
+    case("ranges/merge-of-two-kinds", "merge", a=f["be4"], b=f["decimal"])
+    case("ranges/add", "add", kind="range", nkeys=10, fpr=0.01, range_length=10, keys="key:0:1")
+    case("ranges/no-length", "build", kind="range", fpr=0.01, keys="key:1000000:1")
+    case("ranges/no-value-of-the-type", "build", kind="range", fpr=0.01, range_length=10, key_type="ordered-date",
+         keys="2023-02-2:5:9")
+    for name, n, fpr in (("plan", 10**6, 0.01), ("plan-too-small", 10**6, 1e-18), ("plan-one", 1, 0.5)):
+        case(f"ranges/{name}", "plan", kind="range", nkeys=n, fpr=fpr, range_length=1000)
+    for name, keys, ends in (
+        ("int", "-1:0:300", "-1:0:300"), ("int-below", "-3:0:300", "-2:0:300"), ("int-above", "1:0:300", "2:0:300"),
+        ("int-upside-down", "-1:0:9", "-1:1:9"), ("int-no-value", "1x:0:9", "2x:0:9"), ("float", "1e:0:300", "1e:0:300"),
+        ("float-points", "1.5e:0:300", "1.5e:0:300"), ("float-long", "1.5e:0:300", "1.5e:1:300"),
+        ("date", "2024-02-1:0:10", "2024-02-1:0:10"), ("date-before", "2024-01-1:0:10", "2024-01-2:0:10"), ("decimal", "user/:1000:300", "user/:1000:300"),
+        ("decimal-below", "user/:0:1000", "user/:9:1000"), ("decimal-above", "user/:1300:900", "user/:1309:900"),
+        ("decimal-elsewhere", "group/:1000:300", "group/:1000:300"), ("decimal-two-prefixes", "group/:1:9", "user/:1:9"),
+        ("be4", "key:100000:500", "key:100000:500"), ("be4-absent", "key:100500:2000", "key:100501:2000"),
+        ("be4-pairs", "key:200000:2000", "key:200001:2000"), ("0", "key:100000:64", "key:100001:64"),
+        ("more", "key:100000:700", "key:100001:700"), ("both", "key:100000:1000", "key:100001:1000"),
+        ("keyed", "key:100000:64", "key:100001:64"),
+    ):
+        case(f"ranges/of-{name}", "ranges", a=f[name.split("-")[0]], keys=keys, ends=ends)
+    case("ranges/of-keyed-unlocked", "ranges", a=f["keyed"], unlock=SECRET, keys="key:100500:500", ends="key:100501:500")
+    case("ranges/of-a-bloom", "ranges", a="adding-bloom-300.bin", keys="key:0:9", ends="key:1:9")
+    for name in ("float", "be4", "0", "both"):
+        case(f"ranges/{name}-stats", "stats", a=f[name])
+    case("ranges/probe", "probe", a=f["be4"], keys="key:100400:1000")
+    for byte in (9, 40, 56, 64, 80, 88, 100, 130, 150, 200):
+        case(f"ranges/damage-flip-{byte}", "open", a=f["be4"], flip=8 * byte + byte % 8)
+    for cut in (0, 63, 88, 129, 500):
+        case(f"ranges/damage-cut-{cut}", "open", a=f["be4"], cut=cut)
+
+
 HAZARD = (10, 28, 37, 41, 51)  # of absent:0:64, those that are maybes
 NOBODY = 5
 
@@ -239,6 +286,7 @@ def make_cases():
     combining(f)
     reading(f)
     damage(f)
+    ranges()
     lab()
     statuses()
     names = [c["name"] for c in cases]
