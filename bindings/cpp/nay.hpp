@@ -296,11 +296,7 @@ enum class kind {
 };
 
 /* range_keys: how the keys of a range filter end in a number. */
-enum class range_keys {
-  be8 = NAY_RANGE_BE8,
-  be4 = NAY_RANGE_BE4,
-  decimal = NAY_RANGE_DECIMAL
-};
+enum class range_keys { be8 = NAY_RANGE_BE8, be4 = NAY_RANGE_BE4, decimal = NAY_RANGE_DECIMAL };
 
 using secret = std::array<uint8_t, 16>;
 
@@ -523,8 +519,8 @@ class reader {
    * doubt true. NAY_EINVAL: lo is above hi. */
   result<bool> try_may_contain_range(key lo, key hi) const {
     bool maybe = true;
-    nay_status status = nay_filter_may_contain_range(filter_, lo.data(), lo.size(), hi.data(),
-                                                     hi.size(), &maybe);
+    nay_status status =
+        nay_filter_may_contain_range(filter_, lo.data(), lo.size(), hi.data(), hi.size(), &maybe);
     if (status != NAY_OK) return detail::why(status);
     return maybe;
   }

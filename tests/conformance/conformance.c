@@ -378,11 +378,11 @@ static const struct {
   const char *name;
   nay_status (*run)(bytes *out);
   bool file; /* the answer is the bytes of a file */
-} ops[] = {{"hash", op_hash, false},       {"key", op_key, false},    {"plan", op_plan, false},
-           {"add", op_add, true},          {"build", op_build, true}, {"merge", op_change, true},
-           {"intersect", op_change, true}, {"fold", op_change, true}, {"remove", op_change, true},
-           {"open", op_file, false},       {"stats", op_file, false}, {"probe", op_file, false},
-           {"count", op_file, false},      {"get", op_file, false},   {"ask", op_file, false},
+} ops[] = {{"hash", op_hash, false},       {"key", op_key, false},      {"plan", op_plan, false},
+           {"add", op_add, true},          {"build", op_build, true},   {"merge", op_change, true},
+           {"intersect", op_change, true}, {"fold", op_change, true},   {"remove", op_change, true},
+           {"open", op_file, false},       {"stats", op_file, false},   {"probe", op_file, false},
+           {"count", op_file, false},      {"get", op_file, false},     {"ask", op_file, false},
            {"ranges", op_file, false},     {"status", op_status, false}};
 
 /* The answer, or the name of a status; whether it is a file. */
