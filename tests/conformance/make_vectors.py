@@ -9,6 +9,7 @@
 A case is one line, an object whose names and values are strings without escapes, so that a language without a JSON
 parser splits the line at its quotes. README.md has the operations.
 """
+import datetime
 import importlib.util
 import json
 import os
@@ -310,11 +311,32 @@ def load(path, name):
     return module
 
 
-def second_answer(reader, c):
-    """What the reader in plain Python, tests/golden/native/read_nay.py, says; None: it has no such operation."""
+def ordered_key(description, text):
+    """A text as a key of a range filter, by Python's own types."""
+    if description == "ordered-int":
+        number = int(text) + 2**63
+    elif description == "ordered-date":
+        number = (datetime.date.fromisoformat(text) - datetime.date(1970, 1, 1)).days + 2**63
+    elif description == "ordered-float":
+        bits, = struct.unpack(">Q", struct.pack(">d", float(text)))
+        number = ~bits % 2**64 if bits >> 63 else bits | 2**63
+    else:
+        return text.encode()
+    return number.to_bytes(8, "big")
+
+
+def texts(spec):
+    prefix, first, n = spec.split(":")
+    return [f"{prefix}{i}" for i in range(int(first), int(first) + int(n))]
+
+
+def second_answer(readers, c):
+    """What the readers in plain Python of tests/golden say (read_nay.py; of range filters read_range.py); None: they have no
+    such operation."""
+    reader = readers[c.get("a", "").startswith("ranges-")]
     if c["op"] == "hash" and "secret" not in c:
         return f"{reader.xxh3(bytes.fromhex(c['key']), int(c['seed'])):016x}"
-    if c["op"] not in ("open", "probe") or "format" in c or "map" in c["a"] or "maps" in c["a"]:
+    if c["op"] not in ("open", "probe", "ranges") or "format" in c or c["want"] in ("EKEY", "ENOTSUP") or "map" in c["a"] or "maps" in c["a"]:
         return None
     with open(os.path.join(HERE, "files", c["a"]), "rb") as f:
         data = bytearray(f.read())
@@ -328,11 +350,21 @@ def second_answer(reader, c):
         return refused.status.replace("NAY_", "")
     if c["op"] == "open":
         return "OK"
-    prefix, first, n = c["keys"].split(":")
-    bits = bytearray((int(n) + 7) // 8)
-    for i in range(int(n)):
-        if opened.may_contain(f"{prefix}{int(first) + i}".encode()):
-            bits[i // 8] |= 1 << i % 8
+    keys, maybes = texts(c["keys"]), []
+    if c["op"] == "probe":
+        has = opened.may_contain if reader is readers[0] else lambda key: reader.Range.has(opened, key)
+        maybes = [has(text.encode()) for text in keys]
+    else:
+        try:
+            ends = [[ordered_key((opened.description or b"").decode(), text) for text in some] for some in (keys, texts(c["ends"]))]
+        except ValueError:
+            return "EINVAL"
+        maybes = [reader.Range.ask(opened, lo, hi) for lo, hi in zip(*ends)]
+    if None in maybes:
+        return "EINVAL"
+    bits = bytearray((len(keys) + 7) // 8)
+    for i, maybe in enumerate(maybes):
+        bits[i // 8] |= bool(maybe) << i % 8
     return bits.hex()
 
 
@@ -356,12 +388,13 @@ def check(conformance):
                     path = os.path.join(side, name)
                     pair.append(open(path, "rb").read() if os.path.exists(path) else None)
                 report(pair[0] == pair[1], f"{name} is what make_vectors.py makes", "make_vectors.py CONFORMANCE")
-    reader = load(os.path.join(GOLDEN, "native", "read_nay.py"), "read_nay")
+    readers = [load(os.path.join(GOLDEN, folder, f"read_{name}.py"), f"second_{name}")
+               for folder, name in (("native", "nay"), ("range", "range"))]
     compared = wrong = 0
     with open(os.path.join(HERE, "vectors.jsonl"), encoding="ascii") as vectors:
         for line in vectors:
             c = json.loads(line)
-            got = second_answer(reader, c)
+            got = second_answer(readers, c)
             compared += got is not None
             if got is not None and got != c["want"]:
                 wrong += 1
