@@ -76,9 +76,10 @@ static nay::filter open(const Case &c, const char *name = "a") {
   return f;
 }
 static Bytes typed(const char *type, const std::string &value) {
-  nay_key_type t = NAY_KEY_TEXT;
-  (void)nay_key_type_parse(type, &t);
-  return nay::parse_key(static_cast<nay::key_type>(t), value);
+  nay_key_description how = {};
+  how.size = sizeof how;
+  (void)nay_key_description_parse(type, nullptr, &how);
+  return nay::parse_key(static_cast<nay::key_type>(how.type), value);
 }
 
 static std::string answer(const Case &c) {
