@@ -85,9 +85,8 @@ void described_form(const keys_options *keys, const nay_format *format) {
 
 _Noreturn void described_own(void) {
   die(EXIT_TROUBLE,
-      "--key: int32, date32, bool32 and utf16 are bytes that other systems hash: filters and "
-      "tables "
-      "of nay have int, date, bool and text");
+      "--key: int32, date32, bool32 and utf16 are bytes that other systems hash: native filters "
+      "and tables have int, date, bool and text");
 }
 
 void described_by(keys_options *keys, const char *path, const char *stated) {
