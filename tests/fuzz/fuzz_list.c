@@ -1,7 +1,8 @@
 /*
- * fuzz_list.c - exact lists. The first byte says how: bit 0, the rest is a file, whose digests are made
- * right first if bit 1 is set; else the rest is adds, of which a list is built and compared with a
- * table: a byte for what is known of the key and its length, and two that the key is made of.
+ * fuzz_list.c - exact lists. The first byte says how: bit 0, the rest is a file, whose digests are
+ * made right first if bit 1 is set; else the rest is adds, of which a list is built and compared
+ * with a table: a byte for what is known of the key and its length, and two that the key is made
+ * of.
  */
 #include "nay_explain.h"
 #include "nay_list.h"

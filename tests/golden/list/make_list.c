@@ -4,9 +4,10 @@
  *   make_list write DIRECTORY     writes them, and answers.txt
  *   make_list check DIRECTORY     compares them with what this build writes and answers; prints TAP
  *
- * Key i is "member-i", behind "pNN," for the partition SplitMix64(i) mod nparts if there are some; it
- * is listed if SplitMix64(i + 7) mod 1000 is below share + step * NN. With `collide` two more keys of
- * 16 bytes have one hash: 0 is listed, 1 is not. answers.txt has the answers for 200 other keys.
+ * Key i is "member-i", behind "pNN," for the partition SplitMix64(i) mod nparts if there are some;
+ * it is listed if SplitMix64(i + 7) mod 1000 is below share + step * NN. With `collide` two more
+ * keys of 16 bytes have one hash: 0 is listed, 1 is not. answers.txt has the answers for 200 other
+ * keys.
  */
 #include <nay_list.h>
 
@@ -104,9 +105,9 @@ static bool file_is(bool writes, const char *directory, const char *name, const 
   static char stored[1 << 20];
   FILE *file = open_in(directory, name, end, writes ? "wb" : "rb");
   if (file == NULL) return false;
-  bool same = writes ? fwrite(bytes, 1, len, file) == len
-                     : fread(stored, 1, sizeof stored, file) == len &&
-                           memcmp(stored, bytes, len) == 0;
+  bool same = writes
+                  ? fwrite(bytes, 1, len, file) == len
+                  : fread(stored, 1, sizeof stored, file) == len && memcmp(stored, bytes, len) == 0;
   return (fclose(file) == 0) & same;
 }
 
