@@ -302,7 +302,7 @@ def problem(page, command, line, expected):
         return f"{len(documents)} documents instead of {expected}: {lines[:3]} {done.stderr.decode()}"
     schema = "nay.%s" % (f"{command}.{verb}" if verb else command)
     for document in documents:
-        if isinstance(expected, int) and not re.fullmatch(re.escape(schema) + r"(\.floor|\.format|\.hash|\.lsm|\.scheme)?/1", document.get("schema", "")):
+        if isinstance(expected, int) and not re.fullmatch(re.escape(schema) + r"(\.explain|\.floor|\.format|\.hash|\.lsm|\.scheme)?/1", document.get("schema", "")):
             return f"not {schema}: {lines}"
         why = page.fault(command, document)
         if why is not None:
