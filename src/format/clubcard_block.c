@@ -16,12 +16,14 @@
 nay_status nay__clubblock_revoked(nay_clubwork *w, const nay_clubblock *b) {
   nay_clubrecords records = {b->issuer->revoked, b->issuer->revoked_len, 0, b->issuer->id};
   nay_clubitem item;
+  size_t n;
   w->revoked.items.len = 0;
-  while (nay__clubrecords_next(&records, &item))
-    NAY_TRY(nay__clubset_add(&w->revoked, &item, w->a));
-  if (records.at != records.len) {
+  if (!nay__clubrecords_count(records.bytes, records.len, &n)) {
     return nay__fail(w->diag, NAY_EINVAL, "a record of a revoked serial is cut off or empty",
                      b->number);
+  }
+  while (nay__clubrecords_next(&records, &item)) {
+    NAY_TRY(nay__clubset_add(&w->revoked, &item, w->a));
   }
   NAY_TRY(nay__clubset_sort(&w->revoked, w->a));
   return nay__clubset_index(&w->revoked, w->a);
