@@ -280,7 +280,8 @@ void filterfile_unlock(nay_filter *f, const char *path, const char *secret) {
   nay_stats stats = {.size = sizeof stats};
   nay_filter_stats(f, &stats);
   if (filterfile_secret(secret, key)) {
-    if (stats.hash != NAY_HASH_SIPHASH) die(EXIT_TROUBLE, "%s is not keyed: omit --secret", path);
+    if (stats.hash != NAY_HASH_SIPHASH && !stats.locked)
+      die(EXIT_TROUBLE, "%s is not keyed: omit --secret", path);
     nay_status status = nay_filter_unlock(f, key);
     if (status == NAY_EKEY) die(EXIT_TROUBLE, "%s: --secret is not the key of this filter", path);
   } else if (stats.locked) {
