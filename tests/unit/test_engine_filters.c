@@ -332,8 +332,7 @@ static void plans_are_exact(void **state) {
                                       "bits-and-blooms-le",
                                       "bits-and-blooms-json",
                                       "datasketches",
-                                      "bip37",
-                                      "sbbf"};
+                                      "bip37"};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
     for (uint64_t n = 1; n < 3000; n = n * 3 / 2 + 1) {
       const nay_format *format = nay_format_find(names[i]);
