@@ -12,7 +12,7 @@
 #include "base/abi.h"
 #include "base/bytes.h"
 
-typedef struct build {
+typedef struct clubcard_build {
   nay_clubcard_lists lists;
   const nay_allocator *a;
   nay_diag *diag;
@@ -21,11 +21,11 @@ typedef struct build {
   nay_clubwork work;
   nay_buffer out;
   nay_buffer column;
-} build;
+} clubcard_build;
 
 /* ---- what is given ---- */
 
-static nay_status build_check_logs(const build *b) {
+static nay_status clubcard_build_check_logs(const clubcard_build *b) {
   const nay_clubcard_log *logs = b->lists.logs;
   if (b->lists.nlogs > NAY_CLUBCARD_MAX_LOGS) {
     return nay__fail(b->diag, NAY_EFULL, "more than 4,096 logs", NAY_CLUBCARD_MAX_LOGS);
@@ -43,7 +43,7 @@ static nay_status build_check_logs(const build *b) {
   return NAY_OK;
 }
 
-static nay_status build_check(build *b) {
+static nay_status clubcard_build_check(clubcard_build *b) {
   const nay_clubcard_lists *l = &b->lists;
   if (l->version != 3 && l->version != 4) {
     return nay__fail(b->diag, NAY_EINVAL, "the version is neither 3 nor 4", 0);
@@ -59,12 +59,12 @@ static nay_status build_check(build *b) {
       return nay__fail(b->diag, NAY_EINVAL, "a pointer of an issuer is NULL", i);
     }
   }
-  return build_check_logs(b);
+  return clubcard_build_check_logs(b);
 }
 
 /* Shell sort: some thousand issuers. `above` tells whether x belongs behind y. */
-static void build_sort(nay_clubblock **at, size_t n,
-                       bool (*above)(const nay_clubblock *x, const nay_clubblock *y)) {
+static void clubcard_build_sort(nay_clubblock **at, size_t n,
+                                bool (*above)(const nay_clubblock *x, const nay_clubblock *y)) {
   size_t gap = 1;
   while (gap < n / 3) gap = 3 * gap + 1;
   for (; gap > 0; gap /= 3) {
@@ -77,15 +77,15 @@ static void build_sort(nay_clubblock **at, size_t n,
   }
 }
 
-static bool build_id_above(const nay_clubblock *x, const nay_clubblock *y) {
+static bool clubcard_build_id_above(const nay_clubblock *x, const nay_clubblock *y) {
   return memcmp(x->issuer->id, y->issuer->id, NAY_CLUBCARD_ID) > 0;
 }
 
-static bool build_rank_below(const nay_clubblock *x, const nay_clubblock *y) {
-  return x->rank != y->rank ? x->rank < y->rank : build_id_above(x, y);
+static bool clubcard_build_rank_below(const nay_clubblock *x, const nay_clubblock *y) {
+  return x->rank != y->rank ? x->rank < y->rank : clubcard_build_id_above(x, y);
 }
 
-static nay_status build_begin(build *b) {
+static nay_status clubcard_build_begin(clubcard_build *b) {
   size_t n = b->lists.nissuers, blocks_size, order_size;
   if (n == 0) return NAY_OK;
   if (!nay__mul_ok(n, sizeof *b->blocks, &blocks_size)) return NAY_ENOMEM;
@@ -103,9 +103,9 @@ static nay_status build_begin(build *b) {
     b->blocks[i] = (nay_clubblock){.issuer = &b->lists.issuers[i], .number = i};
     b->order[i] = &b->blocks[i];
   }
-  build_sort(b->order, n, build_id_above);
+  clubcard_build_sort(b->order, n, clubcard_build_id_above);
   for (size_t i = 1; i < n; i++) {
-    if (!build_id_above(b->order[i], b->order[i - 1])) {
+    if (!clubcard_build_id_above(b->order[i], b->order[i - 1])) {
       uint64_t later = nay__max_u64(b->order[i]->number, b->order[i - 1]->number);
       return nay__fail(b->diag, NAY_EINVAL, "an issuer comes twice", later);
     }
@@ -113,11 +113,11 @@ static nay_status build_begin(build *b) {
   return NAY_OK;
 }
 
-static nay_status build_solve(build *b) {
+static nay_status clubcard_build_solve(clubcard_build *b) {
   size_t n = b->lists.nissuers;
   uint64_t approx = 0, exact = 0;
   for (size_t i = 0; i < n; i++) NAY_TRY(nay__clubblock_count(&b->work, &b->blocks[i]));
-  build_sort(b->order, n, build_rank_below);
+  clubcard_build_sort(b->order, n, clubcard_build_rank_below);
   for (size_t i = n; i-- > 0;) NAY_TRY(nay__clubblock_solve(&b->work, b->order[i]));
   for (size_t i = 0; i < n; i++) {
     nay_clubblock *block = b->order[i];
@@ -134,63 +134,64 @@ static nay_status build_solve(build *b) {
 
 /* ---- bytes ---- */
 
-static nay_status build_put(build *b, const void *bytes, size_t len) {
+static nay_status clubcard_build_put(clubcard_build *b, const void *bytes, size_t len) {
   return nay__buffer_append(&b->out, bytes, len, b->a);
 }
 
 /* A number of so many bytes in V4, of 8 in V3. */
-static nay_status build_number(build *b, uint64_t x, unsigned width) {
+static nay_status clubcard_build_number(clubcard_build *b, uint64_t x, unsigned width) {
   uint8_t bytes[8];
   if (b->lists.version == 3) {
     nay__store64le(bytes, x);
-    return build_put(b, bytes, 8);
+    return clubcard_build_put(b, bytes, 8);
   }
   if (width < 8 && x >> 8 * width != 0) {
     return nay__fail(b->diag, NAY_EFULL, "a number is too large for version 4", x);
   }
   nay__store64be(bytes, x);
-  return build_put(b, bytes + 8 - width, width);
+  return clubcard_build_put(b, bytes + 8 - width, width);
 }
 
-static nay_status build_put_logs(build *b) {
-  NAY_TRY(build_number(b, b->lists.nlogs, 2));
+static nay_status clubcard_build_put_logs(clubcard_build *b) {
+  NAY_TRY(clubcard_build_number(b, b->lists.nlogs, 2));
   for (size_t i = 0; i < b->lists.nlogs; i++) {
     const nay_clubcard_log *log = &b->lists.logs[i];
-    NAY_TRY(build_put(b, log->id, NAY_CLUBCARD_ID));
-    NAY_TRY(build_number(b, log->low, 8));
-    NAY_TRY(build_number(b, log->high, 8));
+    NAY_TRY(clubcard_build_put(b, log->id, NAY_CLUBCARD_ID));
+    NAY_TRY(clubcard_build_number(b, log->low, 8));
+    NAY_TRY(clubcard_build_number(b, log->high, 8));
   }
   return NAY_OK;
 }
 
-static nay_status build_put_exceptions(build *b, const nay_clubblock *block) {
+static nay_status clubcard_build_put_exceptions(clubcard_build *b, const nay_clubblock *block) {
   const uint8_t *const *records = (const uint8_t *const *)(const void *)block->exceptions.at;
   size_t n = block->exceptions.len / sizeof *records;
-  NAY_TRY(build_number(b, n, 2));
+  NAY_TRY(clubcard_build_number(b, n, 2));
   for (size_t i = 0; i < n; i++) {
-    NAY_TRY(build_number(b, records[i][0], 1));
-    NAY_TRY(build_put(b, records[i] + 1, records[i][0]));
+    NAY_TRY(clubcard_build_number(b, records[i][0], 1));
+    NAY_TRY(clubcard_build_put(b, records[i] + 1, records[i][0]));
   }
   return NAY_OK;
 }
 
-static nay_status build_put_issuer(build *b, const nay_clubblock *block) {
+static nay_status clubcard_build_put_issuer(clubcard_build *b, const nay_clubblock *block) {
   bool v3 = b->lists.version == 3;
   uint8_t inverted = block->inverted;
-  if (v3) NAY_TRY(build_number(b, NAY_CLUBCARD_ID, 8));
-  NAY_TRY(build_put(b, block->issuer->id, NAY_CLUBCARD_ID));
-  NAY_TRY(build_number(b, block->approx_m, 4));
-  if (v3) NAY_TRY(build_number(b, block->exact_m, 4));
-  NAY_TRY(build_number(b, block->rank, 1));
-  NAY_TRY(build_number(b, block->approx_offset, 4));
-  if (!v3) NAY_TRY(build_number(b, block->exact_m, 4));
-  NAY_TRY(build_number(b, block->exact_offset, 4));
-  NAY_TRY(build_put(b, &inverted, 1));
-  return build_put_exceptions(b, block);
+  if (v3) NAY_TRY(clubcard_build_number(b, NAY_CLUBCARD_ID, 8));
+  NAY_TRY(clubcard_build_put(b, block->issuer->id, NAY_CLUBCARD_ID));
+  NAY_TRY(clubcard_build_number(b, block->approx_m, 4));
+  if (v3) NAY_TRY(clubcard_build_number(b, block->exact_m, 4));
+  NAY_TRY(clubcard_build_number(b, block->rank, 1));
+  NAY_TRY(clubcard_build_number(b, block->approx_offset, 4));
+  if (!v3) NAY_TRY(clubcard_build_number(b, block->exact_m, 4));
+  NAY_TRY(clubcard_build_number(b, block->exact_offset, 4));
+  NAY_TRY(clubcard_build_put(b, &inverted, 1));
+  return clubcard_build_put_exceptions(b, block);
 }
 
 /* Appends n bits at bit *at of the column, whose words behind them are 0. */
-static void build_add_bits(uint64_t *column, uint64_t *at, const uint64_t *bits, uint64_t n) {
+static void clubcard_build_add_bits(uint64_t *column, uint64_t *at, const uint64_t *bits,
+                                    uint64_t n) {
   for (uint64_t i = 0; i < n; i += 64) {
     uint64_t left = n - i, word = bits[i / 64];
     if (left < 64) word &= ((uint64_t)1 << left) - 1;
@@ -201,15 +202,16 @@ static void build_add_bits(uint64_t *column, uint64_t *at, const uint64_t *bits,
   *at += n;
 }
 
-static nay_status build_put_column(build *b, const uint64_t *column, uint64_t nwords) {
+static nay_status clubcard_build_put_column(clubcard_build *b, const uint64_t *column,
+                                            uint64_t nwords) {
   while (nwords > 0 && column[nwords - 1] == 0) nwords--;
-  NAY_TRY(build_number(b, nwords, 4));
-  for (uint64_t i = 0; i < nwords; i++) NAY_TRY(build_number(b, column[i], 8));
+  NAY_TRY(clubcard_build_number(b, nwords, 4));
+  for (uint64_t i = 0; i < nwords; i++) NAY_TRY(clubcard_build_number(b, column[i], 8));
   return NAY_OK;
 }
 
 /* Column c of the approximate filter; that after the last of them is the exact filter. */
-static nay_status build_put_filter(build *b, unsigned c, bool exact) {
+static nay_status clubcard_build_put_filter(clubcard_build *b, unsigned c, bool exact) {
   uint64_t at = 0, rows = 0;
   size_t n = b->lists.nissuers, nwords;
   for (size_t i = 0; i < n; i++) {
@@ -228,30 +230,30 @@ static nay_status build_put_filter(build *b, unsigned c, bool exact) {
     uint64_t from = exact ? 0 : nay__clubblock_words(block->approx_rows) * c;
     uint64_t more = exact ? block->exact_rows : block->approx_rows;
     bool last = !exact && at + more == rows; /* its window is that of the column's end */
-    build_add_bits(column, &at, bits + from, more + (last ? NAY_CLUBCARD_WINDOW : 0));
+    clubcard_build_add_bits(column, &at, bits + from, more + (last ? NAY_CLUBCARD_WINDOW : 0));
   }
-  return build_put_column(b, column, nwords);
+  return clubcard_build_put_column(b, column, nwords);
 }
 
-static nay_status build_put_all(build *b) {
+static nay_status clubcard_build_put_all(clubcard_build *b) {
   const uint8_t head[2] = {(uint8_t)b->lists.version, 0};
   size_t n = b->lists.nissuers;
   unsigned ncolumns = b->work.ncolumns;
-  NAY_TRY(build_put(b, head, sizeof head));
-  NAY_TRY(build_put_logs(b));
-  NAY_TRY(build_number(b, n, 4));
-  build_sort(b->order, n, build_id_above);
-  for (size_t i = 0; i < n; i++) NAY_TRY(build_put_issuer(b, b->order[i]));
-  build_sort(b->order, n, build_rank_below);
-  NAY_TRY(build_number(b, ncolumns, 1));
-  for (unsigned c = 0; c < ncolumns; c++) NAY_TRY(build_put_filter(b, c, false));
-  return build_put_filter(b, 0, true);
+  NAY_TRY(clubcard_build_put(b, head, sizeof head));
+  NAY_TRY(clubcard_build_put_logs(b));
+  NAY_TRY(clubcard_build_number(b, n, 4));
+  clubcard_build_sort(b->order, n, clubcard_build_id_above);
+  for (size_t i = 0; i < n; i++) NAY_TRY(clubcard_build_put_issuer(b, b->order[i]));
+  clubcard_build_sort(b->order, n, clubcard_build_rank_below);
+  NAY_TRY(clubcard_build_number(b, ncolumns, 1));
+  for (unsigned c = 0; c < ncolumns; c++) NAY_TRY(clubcard_build_put_filter(b, c, false));
+  return clubcard_build_put_filter(b, 0, true);
 }
 
 /* ---- the proof ---- */
 
-static nay_status build_verify_block(build *b, const nay_clubcard *card,
-                                     const nay_clubblock *block) {
+static nay_status clubcard_build_verify_block(clubcard_build *b, const nay_clubcard *card,
+                                              const nay_clubblock *block) {
   nay_clubrecords records = {block->issuer->known, block->issuer->known_len, 0, block->issuer->id};
   nay_clubitem item;
   NAY_TRY(nay__clubblock_revoked(&b->work, block));
@@ -268,16 +270,16 @@ static nay_status build_verify_block(build *b, const nay_clubcard *card,
 }
 
 /* Reads the bytes as everybody will, and asks for every certificate. */
-static nay_status build_verify(build *b) {
+static nay_status clubcard_build_verify(clubcard_build *b) {
   nay_clubcard card = {.size = sizeof card};
   NAY_TRY(nay_clubcard_open(b->out.at, b->out.len, b->diag, &card));
   for (size_t i = 0; i < b->lists.nissuers; i++) {
-    NAY_TRY(build_verify_block(b, &card, &b->blocks[i]));
+    NAY_TRY(clubcard_build_verify_block(b, &card, &b->blocks[i]));
   }
   return NAY_OK;
 }
 
-static void build_free(build *b) {
+static void clubcard_build_free(clubcard_build *b) {
   size_t n = b->blocks != NULL ? b->lists.nissuers : 0;
   for (size_t i = 0; i < n; i++) {
     nay__buffer_free(&b->blocks[i].approx, b->a);
@@ -299,18 +301,18 @@ nay_status nay_clubcard_build(const nay_clubcard_lists *lists, const nay_allocat
                               nay_sink sink, void *ctx, nay_diag *diag) {
   nay_allocator a;
   NAY_TRY(nay__allocator_read(allocator, diag, &a));
-  build *b = nay__alloc(&a, sizeof *b);
+  clubcard_build *b = nay__alloc(&a, sizeof *b);
   if (b == NULL) return NAY_ENOMEM;
-  *b = (build){.a = &a, .diag = diag, .work = {.a = &a, .diag = diag}};
+  *b = (clubcard_build){.a = &a, .diag = diag, .work = {.a = &a, .diag = diag}};
   nay_status status = sink == NULL ? nay__fail(diag, NAY_EINVAL, "sink is NULL", 0) : NAY_OK;
   if (status == NAY_OK) status = nay__abi_read(NAY_ABI_CLUBCARD_LISTS, lists, diag, &b->lists);
-  if (status == NAY_OK) status = build_check(b);
-  if (status == NAY_OK) status = build_begin(b);
-  if (status == NAY_OK) status = build_solve(b);
-  if (status == NAY_OK) status = build_put_all(b);
-  if (status == NAY_OK) status = build_verify(b);
+  if (status == NAY_OK) status = clubcard_build_check(b);
+  if (status == NAY_OK) status = clubcard_build_begin(b);
+  if (status == NAY_OK) status = clubcard_build_solve(b);
+  if (status == NAY_OK) status = clubcard_build_put_all(b);
+  if (status == NAY_OK) status = clubcard_build_verify(b);
   if (status == NAY_OK) status = sink(ctx, b->out.at, b->out.len);
-  build_free(b);
+  clubcard_build_free(b);
   nay__free(&a, b, sizeof *b);
   return status;
 }

@@ -12,20 +12,21 @@
 #include "base/bytes.h"
 #include "format/clubcard.h"
 
-#define INDEX_LOG 42u /* bytes of a row of the table of logs */
+#define CLUBINDEX_ROW 42u /* bytes of a row of the table of logs */
 
-typedef struct index_log {
+typedef struct clubindex_row {
   const uint8_t *id;
   uint64_t at;
   uint32_t n;
-} index_log;
+} clubindex_row;
 
-static index_log index_log_at(const nay_clubcard *index, uint32_t i) {
-  const uint8_t *p = index->bytes + index->logs_at + (uint64_t)INDEX_LOG * i;
-  return (index_log){p, nay__load64be(p + 32), nay__load16be(p + 40)};
+static clubindex_row clubindex_log_at(const nay_clubcard *index, uint32_t i) {
+  const uint8_t *p = index->bytes + index->logs_at + (uint64_t)CLUBINDEX_ROW * i;
+  return (clubindex_row){p, nay__load64be(p + 32), nay__load16be(p + 40)};
 }
 
-static uint32_t index_entry(const nay_clubcard *index, uint64_t at, uint64_t *low, uint64_t *high) {
+static uint32_t clubindex_entry(const nay_clubcard *index, uint64_t at, uint64_t *low,
+                                uint64_t *high) {
   const uint8_t *p = index->bytes + at;
   uint64_t narrow = index->entry_bytes - 16; /* bytes of the number of the file */
   *low = nay__load64be(p + narrow);
@@ -34,7 +35,7 @@ static uint32_t index_entry(const nay_clubcard *index, uint64_t at, uint64_t *lo
 }
 
 /* Only what is a name in every directory: no path leads out of it. */
-static bool index_name_is(const uint8_t name[NAY_CLUBCARD_ID]) {
+static bool clubindex_name_is(const uint8_t name[NAY_CLUBCARD_ID]) {
   size_t len = 0;
   for (; len < NAY_CLUBCARD_ID && name[len] != 0; len++) {
     uint8_t c = name[len];
@@ -46,11 +47,11 @@ static bool index_name_is(const uint8_t name[NAY_CLUBCARD_ID]) {
   return len > 0 && !dots;
 }
 
-static nay_status index_check_log(const nay_clubcard *index, uint32_t i, nay_diag *diag) {
-  index_log log = index_log_at(index, i);
-  uint64_t row = index->logs_at + (uint64_t)INDEX_LOG * i, size = index->entry_bytes * log.n;
-  uint64_t tables = index->logs_at + (uint64_t)INDEX_LOG * index->nlogs;
-  if (i > 0 && memcmp(index_log_at(index, i - 1).id, log.id, NAY_CLUBCARD_ID) >= 0) {
+static nay_status clubindex_check_log(const nay_clubcard *index, uint32_t i, nay_diag *diag) {
+  clubindex_row log = clubindex_log_at(index, i);
+  uint64_t row = index->logs_at + (uint64_t)CLUBINDEX_ROW * i, size = index->entry_bytes * log.n;
+  uint64_t tables = index->logs_at + (uint64_t)CLUBINDEX_ROW * index->nlogs;
+  if (i > 0 && memcmp(clubindex_log_at(index, i - 1).id, log.id, NAY_CLUBCARD_ID) >= 0) {
     return nay__fail(diag, NAY_ECORRUPT, "the logs are not in ascending order", row);
   }
   if (log.at < tables || log.at > index->len || index->len - log.at < size) {
@@ -58,14 +59,14 @@ static nay_status index_check_log(const nay_clubcard *index, uint32_t i, nay_dia
                      row + 32);
   }
   for (uint32_t j = 0; j < i; j++) {
-    index_log other = index_log_at(index, j);
+    clubindex_row other = clubindex_log_at(index, j);
     if (log.at < other.at + index->entry_bytes * other.n && other.at < log.at + size) {
       return nay__fail(diag, NAY_ECORRUPT, "the entries of two logs overlap", row + 32);
     }
   }
   for (uint32_t j = 0; j < log.n; j++) {
     uint64_t at = log.at + index->entry_bytes * j, low, high;
-    if (index_entry(index, at, &low, &high) >= index->nfiles) {
+    if (clubindex_entry(index, at, &low, &high) >= index->nfiles) {
       return nay__fail(diag, NAY_ECORRUPT, "an entry names a file that is not in the table", at);
     }
     if (low > high)
@@ -83,7 +84,7 @@ nay_status nay__clubcard_index_parse(nay_clubcard *index, nay_diag *diag) {
   index->nlogs = nay__load32be(index->bytes + header - 4);
   index->entry_bytes = wide ? 18 : 17;
   index->logs_at = header + (uint64_t)NAY_CLUBCARD_ID * index->nfiles;
-  if (index->logs_at > index->len || index->nlogs > (index->len - index->logs_at) / INDEX_LOG) {
+  if (index->logs_at > index->len || index->nlogs > (index->len - index->logs_at) / CLUBINDEX_ROW) {
     return nay__fail(diag, NAY_ECORRUPT, "the bytes end inside of the tables", 8);
   }
   if (index->nlogs > NAY_CLUBCARD_MAX_LOGS) {
@@ -91,30 +92,30 @@ nay_status nay__clubcard_index_parse(nay_clubcard *index, nay_diag *diag) {
   }
   for (uint32_t i = 0; i < index->nfiles; i++) {
     uint64_t at = header + (uint64_t)NAY_CLUBCARD_ID * i;
-    if (!index_name_is(index->bytes + at)) {
+    if (!clubindex_name_is(index->bytes + at)) {
       return nay__fail(diag, NAY_ECORRUPT,
                        "the name of a file is not letters, digits, '-', '.', '_'", at);
     }
   }
-  for (uint32_t i = 0; i < index->nlogs; i++) NAY_TRY(index_check_log(index, i, diag));
+  for (uint32_t i = 0; i < index->nlogs; i++) NAY_TRY(clubindex_check_log(index, i, diag));
   return NAY_OK;
 }
 
 /* The least number from `from` on of a file that covers the SCT; nfiles when there is none. */
-static uint32_t index_next(const nay_clubcard *index, const nay_sct *sct, uint32_t from) {
+static uint32_t clubindex_next(const nay_clubcard *index, const nay_sct *sct, uint32_t from) {
   uint32_t least = index->nfiles, low = 0, high = index->nlogs;
   while (low < high) {
     uint32_t middle = low + (high - low) / 2;
-    int order = memcmp(index_log_at(index, middle).id, sct->log, NAY_CLUBCARD_ID);
+    int order = memcmp(clubindex_log_at(index, middle).id, sct->log, NAY_CLUBCARD_ID);
     if (order == 0) low = high = middle;
     if (order < 0) low = middle + 1;
     if (order > 0) high = middle;
   }
-  index_log log = low < index->nlogs ? index_log_at(index, low) : (index_log){.n = 0};
+  clubindex_row log = low < index->nlogs ? clubindex_log_at(index, low) : (clubindex_row){.n = 0};
   if (log.n == 0 || memcmp(log.id, sct->log, NAY_CLUBCARD_ID) != 0) return least;
   for (uint32_t j = 0; j < log.n; j++) {
     uint64_t from_ms, to_ms;
-    uint32_t file = index_entry(index, log.at + index->entry_bytes * j, &from_ms, &to_ms);
+    uint32_t file = clubindex_entry(index, log.at + index->entry_bytes * j, &from_ms, &to_ms);
     if (file < from || sct->timestamp < from_ms || sct->timestamp > to_ms) continue;
     if (file < least) least = file;
   }
@@ -134,7 +135,7 @@ nay_status nay_clubcard_file(const nay_clubcard *index, const nay_certificate *c
   NAY_TRY(nay__clubcard_arguments(index, certificate, true, &c));
   uint32_t least = index->nfiles;
   for (size_t i = 0; i < c.nscts; i++) {
-    uint32_t next = index_next(index, &c.scts[i], *file);
+    uint32_t next = clubindex_next(index, &c.scts[i], *file);
     if (next < least) least = next;
   }
   if (least >= index->nfiles) return NAY_EEND;
@@ -144,12 +145,12 @@ nay_status nay_clubcard_file(const nay_clubcard *index, const nay_certificate *c
 }
 
 void nay__clubcard_index_log(const nay_clubcard *index, uint32_t i, nay_clubcard_entry *entry) {
-  index_log log = index_log_at(index, i);
+  clubindex_row log = clubindex_log_at(index, i);
   memcpy(entry->id, log.id, NAY_CLUBCARD_ID);
   entry->nfiles = log.n;
   for (uint32_t j = 0; j < log.n; j++) {
     uint64_t low, high;
-    index_entry(index, log.at + index->entry_bytes * j, &low, &high);
+    clubindex_entry(index, log.at + index->entry_bytes * j, &low, &high);
     entry->low = j == 0 ? low : nay__min_u64(entry->low, low);
     entry->high = nay__max_u64(entry->high, high);
   }

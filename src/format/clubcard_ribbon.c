@@ -9,10 +9,10 @@
 #include "format/clubcard_ribbon.h"
 
 /* Slack grows up to the 2% of Mozilla's builder. */
-#define RIBBON_TRIALS 9u
+#define CLUBRIBBON_TRIALS 9u
 
 uint64_t nay__clubribbon_rows(uint64_t n, unsigned trial) {
-  if (trial >= RIBBON_TRIALS) return 0;
+  if (trial >= CLUBRIBBON_TRIALS) return 0;
   uint64_t m =
       n + n / NAY_CLUBRIBBON_STEP * trial + n % NAY_CLUBRIBBON_STEP * trial / NAY_CLUBRIBBON_STEP;
   return m == n ? m + trial : m; /* another m moves every equation, so few keys get new trials */
@@ -46,7 +46,7 @@ nay_status nay__clubribbon_reset(nay_clubribbon *r, uint64_t m, const nay_alloca
 }
 
 /* Moves the first coefficient to bit 0; returns by how many unknowns. The row is not all 0. */
-static unsigned ribbon_normalise(nay_clubrow *row) {
+static unsigned clubribbon_normalise(nay_clubrow *row) {
   unsigned moved = 0;
   while (row->a[0] == 0) {
     row->a[0] = row->a[1], row->a[1] = row->a[2], row->a[2] = row->a[3], row->a[3] = 0;
@@ -76,12 +76,12 @@ bool nay__clubribbon_insert(nay_clubribbon *r, const nay_clubkey *key, unsigned 
       r->nredundant += right == 0;
       return right == 0;
     }
-    at += ribbon_normalise(&row);
+    at += clubribbon_normalise(&row);
   }
 }
 
 /* SplitMix64: any bits would do that are not all 0. */
-static uint64_t ribbon_random_bit(nay_clubrandom *random) {
+static uint64_t clubribbon_random_bit(nay_clubrandom *random) {
   if (random->state == 0) return 0;
   if (random->left == 0) {
     uint64_t z = random->state += 0x9E3779B97F4A7C15u;
@@ -103,7 +103,8 @@ void nay__clubribbon_solve(const nay_clubribbon *r, nay_clubrandom *random, uint
     window[0] <<= 1;
     uint64_t sum = (row->a[0] & window[0]) ^ (row->a[1] & window[1]) ^ (row->a[2] & window[2]) ^
                    (row->a[3] & window[3]);
-    uint64_t bit = row->a[0] == 0 ? ribbon_random_bit(random) : nay__parity64(sum) ^ r->right[i];
+    uint64_t bit =
+        row->a[0] == 0 ? clubribbon_random_bit(random) : nay__parity64(sum) ^ r->right[i];
     window[0] |= bit;
     bits[i / 64] |= bit << (i % 64);
   }
