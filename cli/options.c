@@ -133,8 +133,29 @@ static uint64_t option_formats(const option_row *row, const char *value) {
   return formats;
 }
 
+/* Values as other systems make bytes of them: a type of the library, and a form. */
+static bool option_key_form(const char *value, keys_options *keys) {
+  static const struct {
+    const char *name;
+    nay_key_type type;
+    unsigned form;
+  } forms[] = {{"string", NAY_KEY_TEXT, 0},           {"long", NAY_KEY_INT, 0},
+               {"int32", NAY_KEY_INT, KEY_FORM_32},   {"date32", NAY_KEY_DATE, KEY_FORM_32},
+               {"bool32", NAY_KEY_BOOL, KEY_FORM_32}, {"utf16", NAY_KEY_TEXT, KEY_FORM_UTF16}};
+  for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+    if (strcmp(value, forms[i].name) != 0) continue;
+    keys->type = forms[i].type;
+    keys->form = forms[i].form;
+    keys->type_given = true;
+    return true;
+  }
+  return false;
+}
+
 static void option_key_type(const option_row *row, const char *value, keys_options *keys) {
   unsigned type = NAY_KEY_TEXT;
+  keys->form = 0;
+  if (option_key_form(value, keys)) return;
   const char *name = nay_key_type_name(NAY_KEY_TEXT);
   if (strcmp(value, "u64le") == 0) {
     type = KEY_U64LE;
@@ -379,11 +400,19 @@ static const option_row *options_output(const options *o, const option_table *t)
   return NULL;
 }
 
+/* Whether the result is an explanation, and no file: --explain. */
+static bool options_explain(const options *o, const option_table *t) {
+  for (size_t i = 0; i < t->n; i++) {
+    if (o->given[i] && strcmp(t->rows[i].name, "explain") == 0) return true;
+  }
+  return false;
+}
+
 /* Two documents on one standard output would be none. */
 static void options_check_stdout(const options *o, const option_table *t) {
   const option_row *row = options_output(o, t);
   const char *out = row != NULL ? *(const char **)option_value(o, row) : NULL;
-  bool by_default = out == NULL && o->command->to_stdout && row != NULL;
+  bool by_default = out == NULL && o->command->to_stdout && row != NULL && !options_explain(o, t);
   bool asked = out != NULL && strcmp(out, "-") == 0;
   if (o->json && (by_default || asked)) {
     die(EXIT_TROUBLE, "--json writes to standard output, and so would the result: use -o FILE");

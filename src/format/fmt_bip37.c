@@ -9,7 +9,7 @@
  * tweak and the flags follow the array, and are kept: they are the seed, and `extra`.
  *
  * Size: bytes = min(trunc(-n ln p / ln(2)^2), 288000) / 8, k = trunc(bytes * 8 / n * ln 2), at most
- * 50: the text of the BIP. Bitcoin Core divides bytes * 8 / n as integers; -k gives its k.
+ * 50: the text of the BIP. Bitcoin Core divides bytes * 8 / n as integers; params.k gives its k.
  */
 #include "base/bytes.h"
 #include "format/classic.h"
@@ -45,7 +45,7 @@ static size_t bip37_start(const uint8_t *bytes, size_t len, size_t *nbytes) {
   }
   if (len < 3 || bytes[0] != 0xfd) return 0;
   *nbytes = nay__load16le(bytes + 1);
-  return 3;
+  return *nbytes < 0xfd ? 0 : 3; /* Bitcoin Core refuses three bytes where one is enough, too */
 }
 
 static nay_status bip37_parse(const uint8_t *bytes, size_t len, nay_diag *diag, nay_shape *shape,
