@@ -123,8 +123,8 @@ static bool stream_bad_extent(const key_stream *s, const uint8_t *p, const uint8
   return true;
 }
 
-/* The bad record at p, which is the last one: counted, and perhaps a key after all, in *scratch when
- * it is no plain text. */
+/* The bad record at p, which is the last one: counted, and perhaps a key after all, in *scratch
+ * when it is no plain text. */
 static void stream_take_bad(key_stream *s, key_batch *b, const uint8_t *p, key_record *record,
                             const key_failure *why, uint8_t **scratch) {
   bad_record *bad = batch_add_bad(b, p, record->len, s->reader.nrecords + s->reader.ninner);
