@@ -24,7 +24,7 @@ extern "C" {
 #define NAY_CAN_COUNT 0x20u
 #define NAY_CAN_GROW 0x40u
 #define NAY_CAN_EXPIRE 0x80u
-#define NAY_CAN_GET 0x100u   /* a static map: values, see nay_map.h */
+#define NAY_CAN_GET 0x100u   /* values: static maps and exact lists, see nay_map.h, nay_list.h */
 #define NAY_CAN_RANGE 0x200u /* ranges of keys, see nay_range.h */
 NAY_API uint32_t nay_kind_traits(nay_kind kind);
 
@@ -135,10 +135,8 @@ NAY_API nay_status nay_filter_probe(const nay_filter *filter, nay_probe *probe);
 NAY_API nay_status nay_filter_count(const nay_filter *filter, const void *key, size_t len,
                                     uint64_t *count);
 
-/* nay_filter_remove_hash, nay_filter_count_hash: nay_filter_remove and nay_filter_count of a hash.
- */
+/* nay_filter_remove_hash: nay_filter_remove of a hash. */
 NAY_API nay_status nay_filter_remove_hash(nay_filter *filter, nay_hash hash);
-NAY_API nay_status nay_filter_count_hash(const nay_filter *filter, nay_hash hash, uint64_t *count);
 
 /*
  * nay_filter_add_hash_many, nay_filter_may_contain_hash_many: batches, as nay_filter_add_many and

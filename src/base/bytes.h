@@ -49,6 +49,20 @@ NAY_TINY void nay__store32be(uint8_t *p, uint32_t v) {
   p[3] = (uint8_t)v;
 }
 
+/*
+ * nay__shared_store64le: nay__store64le for bytes that other threads may load one by one meanwhile
+ * (nay__atomic_load8). p is aligned to 8. The compiler may not write a byte twice, or another value
+ * first; it costs no more than a plain store.
+ */
+NAY_TINY void nay__shared_store64le(uint8_t *p, uint64_t v) {
+#if UINTPTR_MAX > UINT32_MAX
+  typedef uint64_t __attribute__((may_alias)) shared_word;
+  __atomic_store_n((shared_word *)(void *)p, nay__little64(v), __ATOMIC_RELAXED);
+#else
+  for (unsigned i = 0; i < 8; i++) nay__atomic_store8(p + i, (uint8_t)(v >> 8 * i));
+#endif
+}
+
 /* nay__all_zero: for padding, which readers check. */
 static inline bool nay__all_zero(const uint8_t *p, size_t len) {
   uint8_t any = 0;

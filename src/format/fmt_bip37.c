@@ -100,8 +100,8 @@ static void bip37_encode(const nay_filter *f, uint8_t *dst) {
 static nay_hash bip37_hash_of(const uint8_t *key, size_t len) {
   return (nay_hash){nay__murmur3_32(key, len, 0), 0};
 }
-static const nay_foreign_hash bip37_hash = {(nay_hash_kind)102, "murmur3-32", false,
-                                            bip37_hash_of,      NULL,         true};
+static const nay_foreign_hash bip37_hash = {
+    .kind = (nay_hash_kind)102, .name = "murmur3-32", .hash = bip37_hash_of, .by_key = true};
 
 static void bip37_locate(const nay_filter *f, const uint8_t *key, size_t len, uint64_t *at) {
   for (uint32_t i = 0; i < f->shape.k; i++) {

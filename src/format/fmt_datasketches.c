@@ -136,7 +136,7 @@ static nay_hash ds_hash_seeded(uint64_t seed, const uint8_t *key, size_t len) {
   return (nay_hash){h0, XXH64(key, len, h0)};
 }
 static const nay_foreign_hash ds_hash = {
-    (nay_hash_kind)101, "xxh64-chained", true, NULL, ds_hash_seeded, false};
+    .kind = (nay_hash_kind)101, .name = "xxh64-chained", .has_hi = true, .seeded = ds_hash_seeded};
 
 static uint64_t ds_next(const nay_shape *shape, nay_hash *state) {
   state->lo += state->hi;

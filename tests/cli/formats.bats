@@ -82,10 +82,16 @@ refused() {
   seq 1000 > keys
   nay build -q -o f keys
   [ "$(nay check -c --format nay f keys)" -eq 1000 ]
+  echo 000102030405060708090a0b0c0d0e0f > secret
   for format in $(nay --version --json | jq -r '.formats[]'); do
-    case $format in nay | redis*) continue ;; esac # recognised, or sized by an FPR
-    nay build -q -f -n 1000 -b 10 --format "$format" -o "f.$format" keys
-    [ "$(nay check -c --format "$format" "f.$format" keys)" -eq 1000 ]
+    options=() size=10
+    case $format in
+      nay | redis*) continue ;; # recognised, or sized by an FPR
+      bip158) options=(--secret secret) size=24 ;;
+      xor* | binary-fuse*) options=(--key=int) size=20 ;; # numbers alone
+    esac
+    nay build -q -f -n 1000 -b "$size" "${options[@]}" --format "$format" -o "f.$format" keys
+    [ "$(nay check -c "${options[@]}" --format "$format" "f.$format" keys)" -eq 1000 ]
   done
 }
 
@@ -228,6 +234,10 @@ NAMES
     run -2 nay check f keyfile
     [[ $output == *"probably a filter ($format)"* ]]
   done << 'FILES'
+xorfilter/fuse8_ser_rnd_n100.bin binary-fuse8
+xorfilter/fuse16_ser_rnd_n100.bin binary-fuse16
+xorfilter/xor8_ser_rnd_n100.bin xor8
+xorfilter/xor16_ser_rnd_n100.bin xor16
 guava/bf_mitz64_str_n100_p0.01.bin guava
 guava/bf_mitz32_str_n100_p0.01.bin guava-mitz32
 spark/v1_string_key8_n100_fp0.03.bin spark-v1
@@ -263,4 +273,53 @@ FILES
   nay add -q --format dcso f.gz -o g -e more
   [ "$(nay check -c --format dcso g -e more)" -eq 1 ]
   [ "$(tail -c 9 g)" = "from here" ]
+}
+
+@test "xor_singleheader's: numbers alone, packed and serialized from each other" {
+  engines=$GOLDEN/engines/xorfilter
+  for name in fuse8:binary-fuse8 fuse16:binary-fuse16 xor8:xor8 xor16:xor16; do
+    seq 0 499 | nay build -q -b 20 --key=int --format "${name#*:}" -o f -f
+    cmp f "$engines/${name%:*}_ser_seq_n500.bin"
+    nay convert -q -f --format "${name#*:}" --to "${name#*:}-packed" f -o g
+    cmp g "$engines/${name%:*}_pack_seq_n500.bin"
+    nay convert -q -f --format "${name#*:}-packed" --to "${name#*:}" g -o f
+    cmp f "$engines/${name%:*}_ser_seq_n500.bin"
+    [ "$(seq 0 499 | nay check -c --key=int --format "${name#*:}" f)" -eq 500 ]
+    [ "$(nay check -c --format "${name#*:}" f -e 'a text, which is no number')" -eq 1 ] # never nay
+  done
+  run -2 nay build -q -b 20 --format xor8 -o h -e 'a text'
+  [[ $output == *"numbers of 64 bits, 8 bytes each"* ]]
+  run -2 nay build -q -p 0.1% --format xor8 -o h -e '8 bytes!'
+  [[ $output == *"-p: this layout has 1/256 and no less"* ]]
+  run -2 nay convert -q --format xor8 "$engines/xor8_ser_seq_n500.bin" --to xor16 -o h
+  [[ $output == *"rebuilt from the keys"* ]]
+  [ ! -e h ]
+}
+
+@test "BIP158: the key of the block, without which every answer is an error" {
+  gcs=$GOLDEN/engines/bitcoin/gcs_key8_n300_P19_M784931_4e21a0ff.bin
+  row=$(grep gcs_key8_n300 "$GOLDEN/engines/vectors.txt")
+  secret=${row#*secret=}
+  echo "${secret%%	*}" > key
+  for i in $(seq 0 299); do printf 'key%08d\n' "$i"; done > keys
+  nay build -q -b 24 --format bip158 --secret key -o f keys
+  cmp f "$gcs"
+  [ "$(nay check -c --format bip158 --secret key f keys)" -eq 300 ]
+  [ "$(nay check -c --format bip158 --secret key f -e nobody)" -eq 0 ]
+  run -2 nay check -c --format bip158 f keys
+  [[ $output == *"keyed: give its key with --secret"* ]]
+  run -2 nay build -q -b 24 --format bip158 -o g keys
+  [[ $output == *"needs its secret key"* ]]
+  nay info --format bip158 f | grep 'keys .* 300 of 300'
+  nay info --format bip158 f | grep 'caveat .* with the key of another block'
+  nay info --json --format bip158 f | jq -e '.locked and .hash == "siphash24" and (.caveats | length) == 1'
+}
+
+@test "convert: layouts of the same bits and another hash stay apart" {
+  seq 100 | nay build -q -p 3% -n 100 --key=int --format spark-v1 -o f
+  run -2 nay convert --format spark-v1 --to spark-sql-v1 f -o g
+  [[ $output == *"another hash"* && ! -e g ]]
+  nay build -q -b 10 --format rocksdb-legacy -o f -f -e key
+  run -2 nay convert --format rocksdb-legacy --to rocksdb-bloom f -o g
+  [[ $output == *"another hash"* && ! -e g ]]
 }

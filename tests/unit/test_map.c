@@ -1,5 +1,6 @@
 /* test_map.c - static maps: every width and size, conflicts, what is refused, same set, same bytes.
  */
+#include "filter.h"
 #include "nay_explain.h"
 #include "support/maps.h"
 
@@ -206,7 +207,7 @@ static void answers_of_a_map(void **state) {
       assert_int_equal(nay_filter_may_contain_hash(map, hash), there);
       assert_int_equal(nay_filter_may_contain_hash(copy, hash), there);
       assert_int_equal(nay_bitmap_get(bitmap, i), there);
-      assert_ok(nay_filter_explain_hash(map, hash, NULL, NULL, &why));
+      assert_ok(nay__filter_explain_hash(map, hash, NULL, NULL, &why));
       assert_int_equal(why.maybe, there);
       assert_int_equal(why.nsteps, check == 0 ? 1 : check);
       assert_true(there || i >= 320);
@@ -236,7 +237,7 @@ static void verbs_of_other_families(void **state) {
   assert_int_equal(kind, NAY_MAP);
   assert_status(nay_filter_add_hash(map, (nay_hash){1, 0}, NULL), NAY_ENOTSUP);
   assert_status(nay_filter_remove_hash(map, (nay_hash){1, 0}), NAY_ENOTSUP);
-  assert_status(nay_filter_count_hash(map, (nay_hash){1, 0}, &n), NAY_ENOTSUP);
+  assert_status(nay__filter_count_hash(map, (nay_hash){1, 0}, &n), NAY_ENOTSUP);
   assert_status(nay_filter_add_hash_many(map, p.hashes, NULL, 2, NULL, NULL), NAY_ENOTSUP);
   assert_status(nay_filter_clear(map), NAY_ENOTSUP);
   assert_status(nay_filter_merge(map, same, 1.0, NULL), NAY_ENOTSUP);
@@ -346,7 +347,7 @@ static void nonsense_is_refused(void **state) {
   assert_refused(NULL, "params");
   p.size = 0;
   assert_refused(&p, "size");
-  p.size = sizeof p - 1;
+  p.size = offsetof(nay_params, range_delimiter);
   assert_refused(&p, "size");
   p = params_of(65, 0);
   assert_refused(&p, "value_bits");
@@ -447,10 +448,11 @@ static void stats_of_any_size(void **state) {
     memset(&s, 0xa5, sizeof s);
     s.stats.size = size;
     nay_status status = nay_filter_stats(map, &s.stats);
-    assert_status(status, size < sizeof s.stats ? NAY_EINVAL : NAY_OK);
-    size_t written = size < sizeof s.stats ? sizeof(size_t) : size;
+    size_t first = offsetof(nay_stats, nlisted); /* published without what follows */
+    assert_status(status, size < first ? NAY_EINVAL : NAY_OK);
+    size_t written = size < first ? sizeof(size_t) : size;
     for (size_t i = written; i < sizeof s; i++) assert_int_equal(((uint8_t *)&s)[i], 0xa5);
-    if (size >= sizeof s.stats) assert_int_equal(s.stats.value_bits, 3);
+    if (size >= first) assert_int_equal(s.stats.value_bits, 3);
     for (size_t i = sizeof s.stats; i < size; i++) assert_int_equal(((uint8_t *)&s)[i], 0);
   }
   nay_filter_free(map);

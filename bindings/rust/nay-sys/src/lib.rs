@@ -257,13 +257,8 @@ extern "C" {
     ) -> nay_status;
 
     // nay_key.h
-    pub fn nay_key_type_parse(name: *const c_char, type_: *mut c_int) -> nay_status;
     pub fn nay_key_int(value: i64, key: *mut u8);
     pub fn nay_key_float(value: f64, key: *mut u8);
-    pub fn nay_key_parse(
-        type_: c_int, text: *const c_char, len: usize, diag: *mut nay_diag, dst: *mut u8, cap: usize,
-        written: *mut usize,
-    ) -> nay_status;
     pub fn nay_key_description_parse(
         text: *const c_char, diag: *mut nay_diag, description: *mut nay_key_description,
     ) -> nay_status;
@@ -277,6 +272,12 @@ extern "C" {
     // nay_map.h
     pub fn nay_builder_add_value(
         builder: *mut nay_builder, key: *const c_void, len: usize, value: u64,
+    ) -> nay_status;
+    pub fn nay_filter_may_contain_range(
+        filter: *const nay_filter, lo: *const c_void, lo_len: usize, hi: *const c_void, hi_len: usize, maybe: *mut bool,
+    ) -> nay_status;
+    pub fn nay_filter_may_contain_range_u64_many(
+        filter: *const nay_filter, lo: *const u64, hi: *const u64, n: usize, bitmap: *mut u64,
     ) -> nay_status;
     pub fn nay_filter_get(filter: *const nay_filter, key: *const c_void, len: usize, value: *mut u64) -> nay_status;
 }
