@@ -108,10 +108,10 @@ cc /debs/consumer.c $(pkg-config --cflags --libs nay) -o consumer && ./consumer 
 cc /debs/sst_consumer.c $(pkg-config --cflags --libs naysst nay) -o consumer && ./consumer > /dev/null
 plugins=$(dirname "$(dpkg -L nay-redis | grep 'nay_redis.so$')")
 [ "$(sqlite3 :memory: ".load $plugins/sqlite/nay" "SELECT nay_contains(readfile('f.nay'), 42)")" = 1 ]
-redis-server --port 0 --unixsocket /tmp/redis --save '' --loadmodule "$plugins/nay_redis.so" > redis.log &
-for i in $(seq 100); do [ -S /tmp/redis ] && break; sleep 0.1; done
-[ "$(redis-cli -s /tmp/redis BF.ADD k a)" = 1 ] || { cat redis.log; exit 1; }
-redis-cli -s /tmp/redis SHUTDOWN NOSAVE || true
+redis-server --port 0 --unixsocket "$PWD/redis" --save '' --loadmodule "$plugins/nay_redis.so" > redis.log &
+for i in $(seq 100); do [ -S redis ] && break; sleep 0.1; done
+[ "$(redis-cli -s redis BF.ADD k a)" = 1 ] || { cat redis.log; exit 1; }
+redis-cli -s redis SHUTDOWN NOSAVE || true
 wait
 postgres=$(dirname "$(dpkg -L postgresql-common | grep 'bin/pg_createcluster$')") version=$(ls /usr/lib/postgresql)
 data=$(mktemp -d) && chown postgres "$data"
