@@ -108,8 +108,7 @@ static bool stream_wide_hash(const nay_filter *f) {
   return nay_hasher_hash_many(&hasher, &key, &len, 1, &lo, NULL) == NAY_EINVAL;
 }
 
-/* And some filters take no hashes at all. The hasher is asked first: statistics read the whole
- * payload. */
+/* And some filters take no hashes at all. */
 static bool stream_takes_keys(const nay_filter *f) {
   uint64_t lo;
   const void *key = "";
@@ -118,7 +117,7 @@ static bool stream_takes_keys(const nay_filter *f) {
   if (f == NULL) return false;
   nay_hasher hasher = filter_hasher(f);
   if (nay_hasher_hash_many(&hasher, &key, &len, 1, &lo, NULL) != NAY_ENOTSUP) return false;
-  return nay_filter_stats(f, &s) == NAY_OK && s.hash != NAY_HASH_CALLER;
+  return nay_filter_stats(f, &s) == NAY_OK && s.hash != NAY_HASH_CALLER; /* it counts all bits */
 }
 
 /* Zero bytes end the arguments, for no argument has one inside. They are read already. */
