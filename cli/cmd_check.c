@@ -300,6 +300,7 @@ static void check_open(check *c, check_options *o) {
     /* a range filter is asked with keys: a hash has no place in their order */
     bool by_keys = c->filters[f] != NULL && nay_filter_kind(c->filters[f]) == NAY_RANGE;
     c->shares_hash[f] = !by_keys && filters_hash_alike(c->filters[0], c->filters[f]);
+    if (c->filters[f] != NULL) described_form(&o->keys, nay_filter_format(c->filters[f]));
     described_by(&o->keys, c->names[f], check_states(c, f));
     if (!window_begin(&o->window)) continue;
     if (c->filters[f] == NULL) die(EXIT_TROUBLE, "--now is for windows by time, not for tables");

@@ -206,11 +206,13 @@ filter_file filterfile_try(const char *path, const filter_options *filter) {
     if (file.status == NAY_OK)
       file.format = nay_filter_format(file.filter); /* of RocksDB's: which */
   }
-  if (file.status == NAY_OK && nay_filter_kind(file.filter) == NAY_MAP) {
+  if (file.status == NAY_OK && !is_filter_kind(nay_filter_kind(file.filter)) &&
+      nay_filter_kind(file.filter) != NAY_AUTO) {
+    bool map = nay_filter_kind(file.filter) == NAY_MAP;
     nay_filter_free(file.filter);
     file.filter = NULL;
     file.status = NAY_EFORMAT;
-    diag = (nay_diag){.what = "a static map, not a filter"};
+    diag = (nay_diag){.what = map ? "a static map, not a filter" : "an exact list, not a filter"};
   }
   if (file.status != NAY_OK && file.why[0] == '\0') {
     diag_text(file.status, &diag, file.why);

@@ -19,12 +19,13 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 HEADERS = ["nay.h", "nay_advanced.h", "nay_map.h", "nay_key.h", "nay_format.h", "nay_column.h", "nay_range.h",
-           "nay_policy.h", "nay_file.h", "nay_explain.h", "nay_inline.h"]
+           "nay_policy.h", "nay_file.h", "nay_explain.h", "nay_inline.h", "nay_clubcard.h"]
 LIBRARIES = {"libnay": ("include", HEADERS),
              "libnaysst": ("sst/include", sorted(path.name for path in (ROOT / "sst/include").glob("*.h")))}
 MOST = 110
 # nay_inline_*: the size is a parameter of nay_filter_inline
-SIZELESS = {"nay_hash", "nay_probe", "nay_diag", "nay_allocator", "nay_inline_blocked", "nay_inline_fuse", "nay_inline_slots"}
+SIZELESS = {"nay_hash", "nay_probe", "nay_diag", "nay_allocator", "nay_inline_blocked", "nay_inline_fuse", "nay_inline_slots",
+            "nay_sct", "nay_clubcard_log", "nay_clubcard_issuer"}  # those: elements of arrays
 FIRST = re.compile(r"/\* (Stable|Experimental): .*\*/\n")
 FUNCTION = re.compile(r"NAY_API ([^;{(]*?)(nay_\w+)\(([^;{]*)\)\s*[;{]")
 CALLBACK = re.compile(r"(\w+ \**)\(\*(\w+)\)\(([^;]*?)\)\s*;", re.S)

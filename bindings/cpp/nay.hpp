@@ -292,6 +292,7 @@ enum class kind {
   ribbon = NAY_RIBBON,
   range = NAY_RANGE,
   map = NAY_MAP,
+  list = NAY_LIST, /* nay_list.h builds it */
   automatic_static = NAY_AUTO_STATIC
 };
 

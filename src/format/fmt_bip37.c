@@ -9,7 +9,7 @@
  * tweak and the flags follow the array, and are kept: they are the seed, and `extra`.
  *
  * Size: bytes = min(trunc(-n ln p / ln(2)^2), 288000) / 8, k = trunc(bytes * 8 / n * ln 2), at most
- * 50: the text of the BIP. Bitcoin Core divides bytes * 8 / n as integers; -k gives its k.
+ * 50: the text of the BIP. Bitcoin Core divides bytes * 8 / n as integers; params.k gives its k.
  */
 #include "base/bytes.h"
 #include "format/classic.h"

@@ -11,7 +11,7 @@
  * 1) % m.
  *
  * Size: bits = ceil(-n ln p / ln(2)^2), words of 64; k = max(1, ceil(bits / n * ln 2)) in Java,
- * which is taken here, and ceil(-ln p / ln 2) in C++, which -k gives.
+ * which is taken here, and ceil(-ln p / ln 2) in C++, which params.k gives.
  */
 #include "base/bytes.h"
 #include "format/classic.h"

@@ -323,3 +323,38 @@ FILES
   run -2 nay convert --format rocksdb-legacy --to rocksdb-bloom f -o g
   [[ $output == *"another hash"* && ! -e g ]]
 }
+
+@test "types of other systems: the bytes that they hash, and nothing of nay's states them" {
+  nay build -q -n 10 -p 0.01% --format guava --key=int32 -o f -e 5 -e -7
+  [ "$(nay check -c --format guava --key=hex f -e 05000000 -e f9ffffff)" -eq 2 ]
+  [ "$(nay check -c --format guava --key=int32 f -e 5 -e -7 -e 0x5)" -eq 3 ]
+  nay build -q -n 10 -f -p 0.01% --format spark-sql-v2 --key=date32 -o f -e 2024-02-29 -e 1969-12-31
+  [ "$(nay check -c --format spark-sql-v2 --key=hex f -e 464d0000 -e ffffffff)" -eq 2 ]
+  nay build -q -n 10 -f -p 0.01% --format guava --key=utf16 -o f -e $'a\xc3\xa4\xf0\x9f\x98\x80' -e ''
+  [ "$(nay check -c --format guava --key=hex f -e 6100e4003dd800de -e '')" -eq 2 ]
+  printf '%s,x\n' one two $'\xc3\xa4\xc3\xa4' > rows
+  [ "$(nay build -f -n 10 -p 0.01% --format guava --csv --key=utf16 -o f rows 2>&1 | grep -c 3.keys)" -eq 1 ]
+  [ "$(nay check -c --format guava --key=hex f -e 6f006e006500 -e e400e400)" -eq 2 ]
+  for bad in $'\xff' $'\xc0\x80' $'\xed\xa0\x80' $'\xf4\x90\x80\x80' $'\xe2\x82'; do
+    run -2 nay check --format guava --key=utf16 f -e "$bad"
+    [[ $output == *"not UTF-8"* ]]
+  done
+  for bad in 2147483648 -2147483649 9223372036854775807; do
+    run -2 nay check --format guava --key=int32 f -e "$bad"
+    [[ $output == *"not between -2^31 and 2^31 - 1"* ]]
+  done
+  run -2 nay build -q -o g --key=int32 -e 5
+  [[ $output == *"bytes that other systems hash"* && ! -e g ]]
+  nay build -q -o g --key=int -e 5
+  run -2 nay check g --key=int32 -e 5
+  [[ $output == *"bytes that other systems hash"* ]]
+  echo 5 > five
+  run -2 nay sst build -q --key=int32 -o t.ldb five
+  [[ $output == *"bytes that other systems hash"* && ! -e t.ldb ]]
+  for type in date bool; do
+    run -2 nay build -q -n 1 -p 1% --format spark-sql-v1 --key=$type -o h -e 2024-01-01
+    [[ $output == *"--key=${type}32"* || $output == *"not of type"* ]]
+    run -2 nay check --format spark-sql-v2 --key=$type "$GOLDEN/engines/spark/v2_sqllong_seq_n1000_s0_expected1000_bits8192.bin" -e 1
+    [[ $output == *"hashes 4 bytes of it: --key=${type}32"* ]]
+  done
+}

@@ -427,7 +427,7 @@ static void spark_seeds(void **state) {
   nay_filter_free(g);
 }
 
-/* Guava's two rules for k: before 33.4.0 it came from the size, which -k gives. */
+/* Guava's two rules for k: before 33.4.0 it came from the size, which params.k gives. */
 static void guava_rules_for_k(void **state) {
   (void)state;
   nay_params p = {sizeof p, .nkeys = 1, .fpr = 0.03};

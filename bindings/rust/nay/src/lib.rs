@@ -81,6 +81,8 @@ pub enum Kind {
     Range = 10,
     /// Static: a value for each key.
     Map = 12,
+    /// Static: which keys of a known universe are listed; built from C or by the command, read as a filter.
+    List = 13,
     /// Of [`Params::plan`] alone: choose among the static families.
     AutoStatic = 256,
 }
@@ -88,7 +90,7 @@ pub enum Kind {
 impl Kind {
     fn from_raw(kind: sys::nay_kind) -> Kind {
         use Kind::*;
-        [Bloom, Blocked, Counting, Scalable, Window, Cuckoo, Xor, Fuse, Ribbon, Range, Map]
+        [Bloom, Blocked, Counting, Scalable, Window, Cuckoo, Xor, Fuse, Ribbon, Range, Map, List]
             .into_iter()
             .find(|&k| k as i32 == kind)
             .unwrap_or(Auto)
