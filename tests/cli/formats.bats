@@ -381,3 +381,24 @@ FILES
   nay convert -q --to xor16 --keys keys f.nay -o g # a layout of one size takes its own
   [ "$(nay check -c --key=int --format xor16 g keys)" -eq 1000 ]
 }
+
+@test "ORC's Bloom filters are named, and not read" {
+  printf 'ORC\x0a\x00\x00\x03ORC\x08' > f.orc
+  run -3 nay info f.orc
+  [[ $output == *"an ORC file, not a filter"* ]]
+  printf 'ORCHIDS\nare no ORC file\n' > text
+  run -3 nay info text
+  [[ $output == *"not a known filter"* ]]
+  printf '\x0a\x0c\x08\x04\x1a\x08\x01\x02\x03\x04\x05\x06\x07\x08' > stream
+  run -3 nay info stream
+  [[ $output == *"probably a stream of ORC's Bloom filters"* ]]
+  printf '\x0a\x10\x08\x90\x4e\x11\x9a\x99\x99\x99\x99\x99\xa9\x3f\x18\x01\x18\x02' > old
+  run -3 nay info old
+  [[ $output == *"pre-release writer of ORC: readers of today deny their members"* ]]
+  run -3 nay check old -e key
+  [[ $output == *"pre-release writer of ORC"* ]]
+  for n in 0 1 2 3 4 5 6; do # cut off
+    head -c $n old > cut
+    run -3 nay info cut
+  done
+}
