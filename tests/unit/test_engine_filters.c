@@ -181,7 +181,7 @@ static void each_vector(const char *prefix, void (*check)(const vector *), unsig
 
 static void every_vector(void **state) { each_vector(*state, check_vector, 6); }
 
-/* Cut anywhere, a filter is refused, or reads as one of fewer bytes that nobody can tell. */
+/* A truncated filter is refused, or is a valid filter of fewer bytes. */
 static void check_cut(const vector *v) {
   size_t step = v->bytes.len / 97 + 1;
   for (size_t len = 0; len < v->bytes.len; len += step) {
