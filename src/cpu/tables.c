@@ -12,6 +12,7 @@ const nay_kernels nay__kernels_scalar = {
     .counting = &nay__counting_scalar,
     .scalable = &nay__scalable_scalar,
     .window = &nay__window_scalar,
+    .sbbf = &nay__sbbf_scalar,
     .range = &nay__range_scalar,
 };
 
@@ -23,6 +24,7 @@ const nay_kernels nay__kernels_concurrent = {
     .counting = &nay__counting_scalar, /* on a copy of the bits */
     .scalable = &nay__scalable_scalar,
     .window = &nay__window_scalar,
+    .sbbf = &nay__sbbf_scalar,
     .range = &nay__range_scalar,
 };
 
@@ -39,6 +41,7 @@ const nay_kernels nay__kernels_avx2 = {
     .window = &nay__window_scalar,
     .fuse = &nay__fuse_vector,
     .cuckoo = &nay__cuckoo_vector,
+    .sbbf = &nay__sbbf_vector,
     .ribbon = &nay__ribbon_avx2,
     .range = &nay__range_popcnt,
 };
@@ -54,6 +57,7 @@ const nay_kernels nay__kernels_avx2_pdep = {
     .window = &nay__window_scalar,
     .fuse = &nay__fuse_vector,
     .cuckoo = &nay__cuckoo_vector,
+    .sbbf = &nay__sbbf_vector,
     .ribbon = &nay__ribbon_avx2,
     .range = &nay__range_pdep,
 };
@@ -69,6 +73,7 @@ const nay_kernels nay__kernels_avx512 = {
     .window = &nay__window_avx512,
     .fuse = &nay__fuse_vector,
     .cuckoo = &nay__cuckoo_vector,
+    .sbbf = &nay__sbbf_avx512,
     .ribbon = &nay__ribbon_avx512,
     .range = &nay__range_pdep,
     .partition = &nay__partition_avx512,
@@ -86,6 +91,7 @@ const nay_kernels nay__kernels_gfni = {
     .window = &nay__window_avx512,
     .fuse = &nay__fuse_vector,
     .cuckoo = &nay__cuckoo_vector,
+    .sbbf = &nay__sbbf_avx512,
     .ribbon = &nay__ribbon_gfni,
     .banding = &nay__banding_gfni,
     .range = &nay__range_pdep,
@@ -107,6 +113,7 @@ const nay_kernels nay__kernels_neon = {
     .window = &nay__window_scalar,
     .fuse = &nay__fuse_vector,
     .cuckoo = &nay__cuckoo_vector,
+    .sbbf = &nay__sbbf_vector,
     .ribbon = &nay__ribbon_neon,
     .range = &nay__range_scalar,
 };
