@@ -136,7 +136,8 @@ static void sst_round(const sst_case *c, const sst_records *r, const bench_keys 
   nay_policy policy = {.size = sizeof policy};
   nay_sst_write_options how = {sizeof how, .codec = c->snappy ? &snappy_codec : NULL};
   if (c->filter_bits != 0) {
-    if (nay_policy_leveldb((uint32_t)c->filter_bits, &policy) != NAY_OK) bench_die("no policy");
+    if (nay_policy_find(NAY_POLICY_LEVELDB, (uint32_t)c->filter_bits, &policy) != NAY_OK)
+      bench_die("no policy");
     how.filter = NAY_SST_BLOCK_FILTER;
     how.policy = &policy;
   }

@@ -134,11 +134,15 @@ static uint64_t option_formats(const option_row *row, const char *value) {
 }
 
 static void option_key_type(const option_row *row, const char *value, keys_options *keys) {
-  nay_key_type type = NAY_KEY_TEXT;
-  bool binary = strcmp(value, "u64le") == 0;
-  bool known = binary || strcmp(value, "bytes") == 0 || nay_key_type_parse(value, &type) == NAY_OK;
-  if (!known) option_bad_word(row, value);
-  keys->type = binary ? KEY_U64LE : (unsigned)type;
+  unsigned type = NAY_KEY_TEXT;
+  const char *name = nay_key_type_name(NAY_KEY_TEXT);
+  if (strcmp(value, "u64le") == 0) {
+    type = KEY_U64LE;
+  } else if (strcmp(value, "bytes") != 0) {
+    while (name != NULL && strcmp(value, name) != 0) name = nay_key_type_name((nay_key_type)++type);
+    if (name == NULL) option_bad_word(row, value);
+  }
+  keys->type = type;
   keys->type_given = true;
 }
 

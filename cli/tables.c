@@ -77,8 +77,8 @@ static nay_sst *table_open_with(const char *path, const char *layout,
                     small = {.size = sizeof small}; /* how many bits does not matter to a reader */
   static const nay_policy *const policies[] = {&leveldb, &small};
   char stored[NAY_SST_COMPARATOR_NAME];
-  (void)nay_policy_leveldb(10, &leveldb);
-  (void)nay_policy_small(10, &small);
+  (void)nay_policy_find(NAY_POLICY_LEVELDB, 10, &leveldb);
+  (void)nay_policy_find(NAY_POLICY_SMALL, 10, &small);
   nay_sst_read_options how = {.size = sizeof how,
                               .policies = policies,
                               .npolicies = 2,
@@ -124,8 +124,8 @@ static void plan_blocks(const sst_options *o, table_plan *plan) {
   if (bits != floor(bits) || bits < 1 || bits > 4096) {
     die(EXIT_TROUBLE, "-b: a whole number from 1 to 4096 for this filter");
   }
-  (void)(o->table_filter == TABLE_SMALL ? nay_policy_small((uint32_t)bits, &plan->policy)
-                                        : nay_policy_leveldb((uint32_t)bits, &plan->policy));
+  const char *name = o->table_filter == TABLE_SMALL ? NAY_POLICY_SMALL : NAY_POLICY_LEVELDB;
+  (void)nay_policy_find(name, (uint32_t)bits, &plan->policy);
   plan->write.filter = NAY_SST_BLOCK_FILTER;
   plan->write.policy = &plan->policy;
 }

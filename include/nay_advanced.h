@@ -135,10 +135,8 @@ NAY_API nay_status nay_filter_probe(const nay_filter *filter, nay_probe *probe);
 NAY_API nay_status nay_filter_count(const nay_filter *filter, const void *key, size_t len,
                                     uint64_t *count);
 
-/* nay_filter_remove_hash, nay_filter_count_hash: nay_filter_remove and nay_filter_count of a hash.
- */
+/* nay_filter_remove_hash: nay_filter_remove of a hash. */
 NAY_API nay_status nay_filter_remove_hash(nay_filter *filter, nay_hash hash);
-NAY_API nay_status nay_filter_count_hash(const nay_filter *filter, nay_hash hash, uint64_t *count);
 
 /*
  * nay_filter_add_hash_many, nay_filter_may_contain_hash_many: batches, as nay_filter_add_many and

@@ -103,7 +103,7 @@ typedef enum nay_explain_reason {
   NAY_REASON_NO_KEYS = 2,   /* nay: the filter, or the shard of the key, was made of no keys */
   NAY_REASON_NO_ANSWER = 3, /* maybe: the filter, or the shard of the key, says so for every key */
   NAY_REASON_LOCKED = 4,    /* maybe: keys cannot be hashed without the secret key */
-  NAY_REASON_NO_HASH = 5,   /* maybe: the caller hashes (NAY_HASH_CALLER): explain a hash instead */
+  NAY_REASON_NO_HASH = 5,   /* maybe: the caller hashes (NAY_HASH_CALLER), so no key is known */
   NAY_REASON_DAMAGED = 6 /* maybe: a lazily mapped file, and bytes that the probe needs are bad */
 } nay_explain_reason;
 
@@ -140,11 +140,6 @@ typedef struct nay_explanation {
 NAY_API nay_status nay_filter_explain(const nay_filter *filter, const void *key, size_t len,
                                       nay_explain_visitor visit, void *ctx,
                                       nay_explanation *explanation);
-
-/* nay_filter_explain_hash: the same for nay_filter_may_contain_hash. */
-NAY_API nay_status nay_filter_explain_hash(const nay_filter *filter, nay_hash hash,
-                                           nay_explain_visitor visit, void *ctx,
-                                           nay_explanation *explanation);
 
 #ifdef __cplusplus
 }

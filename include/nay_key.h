@@ -46,12 +46,8 @@ typedef enum nay_key_type {
 } nay_key_type;
 
 /* nay_key_type_name: "text", "int", ..., "ordered-timestamp"; NULL for a number that no type has.
- */
+ * A name is a key description, so nay_key_description_parse is the inverse. */
 NAY_API const char *nay_key_type_name(nay_key_type type);
-
-/* nay_key_type_parse: the inverse; "bytes" is another name of text. NAY_EINVAL when the name is not
- * known. */
-NAY_API nay_status nay_key_type_parse(const char *name, nay_key_type *type);
 
 /* ---- values ---------------------------------------------------------------------------------- */
 

@@ -3,7 +3,7 @@
  * nay_policy.h - how a table builds a filter from the keys of a block and probes it.
  *
  *   nay_policy policy = {.size = sizeof policy};
- *   if (nay_policy_leveldb(10, &policy) != NAY_OK) return 1;
+ *   if (nay_policy_find(NAY_POLICY_SMALL, 10, &policy) != NAY_OK) return 1;
  *   policy.create(policy.ctx, keys, lens, n, &allocator, &bytes, &len);
  *   if (!policy.may_contain(policy.ctx, "bar", 3, bytes, len)) puts("nay");
  *
@@ -56,20 +56,22 @@ typedef struct nay_policy {
 #define NAY_POLICY_EVERYTHING "\x00\xff"
 #define NAY_POLICY_EVERYTHING_LEN 2u
 
-/*
- * nay_policy_leveldb: "leveldb.BuiltinBloomFilter2", the bytes of LevelDB's own policy.
- * NAY_EINVAL: bits_per_key is 0 or above 4096.
- */
-NAY_API nay_status nay_policy_leveldb(uint32_t bits_per_key, nay_policy *policy);
+/* NAY_POLICY_LEVELDB: the bytes of LevelDB's own policy. */
+#define NAY_POLICY_LEVELDB "leveldb.BuiltinBloomFilter2"
 
 /*
- * nay_policy_small: "nay.small.v1", for the many small filters of such tables: exactly as many
- * bytes as LevelDB's, a lower false-positive rate (FPR), and a check that turns every flipped bit,
- * of the filter or of its length, into a maybe. A nay reads the whole filter for that, which is
- * too much for a filter over a whole table. doc/design/0011-small-filters.md has the bytes.
- * NAY_EINVAL as above.
+ * NAY_POLICY_SMALL: for the many small filters of such tables: exactly as many bytes as LevelDB's,
+ * a lower false-positive rate (FPR), and a check that turns every flipped bit, of the filter or of
+ * its length, into a maybe. A nay reads the whole filter for that, which is too much for a filter
+ * over a whole table. doc/design/0011-small-filters.md has the bytes.
  */
-NAY_API nay_status nay_policy_small(uint32_t bits_per_key, nay_policy *policy);
+#define NAY_POLICY_SMALL "nay.small.v1"
+
+/*
+ * nay_policy_find: the library's policy of this name, with so many bits per key; any number of them
+ * does for a reader. NAY_EINVAL: the library has no such policy; bits_per_key is 0 or above 4096.
+ */
+NAY_API nay_status nay_policy_find(const char *name, uint32_t bits_per_key, nay_policy *policy);
 
 #ifdef __cplusplus
 }

@@ -84,25 +84,27 @@ NAY_API nay_status nay_filter_may_contain_scan(const nay_filter *filter, const v
                                                size_t lo_len, const void *end, size_t end_len,
                                                bool *maybe);
 
-/* nay_filter_may_contain_range_u64: [lo, hi] for keys that are 8 bytes, big-endian, as
- * nay_range_key writes them. NAY_ENOTSUP: the filter has keys of another form (range_keys,
- * range_delimiter). */
-NAY_API nay_status nay_filter_may_contain_range_u64(const nay_filter *filter, uint64_t lo,
-                                                    uint64_t hi, bool *maybe);
-
 /*
- * nay_filter_may_contain_range_many, nay_filter_may_contain_range_u64_many: n ranges, [lo[i],
- * hi[i]]; bit i % 64 of bitmap[i / 64] is the answer of range i, and bits past n of its last word
- * are 0. If a range is refused, or the filter cannot answer, every answer is maybe and the status
- * says why.
+ * nay_filter_may_contain_range_u64_many: n ranges [lo[i], hi[i]] of a filter whose keys are 8
+ * bytes, big-endian, as nay_range_key writes them. Bit i % 64 of bitmap[i / 64] is the answer of
+ * range i, and bits past n of its last word are 0. If a range is refused, or the filter cannot
+ * answer, every answer is maybe and the status says why. NAY_ENOTSUP: the filter has keys of
+ * another form (range_keys, range_delimiter).
  */
-NAY_API nay_status nay_filter_may_contain_range_many(const nay_filter *filter,
-                                                     const void *const *lo, const size_t *lo_lens,
-                                                     const void *const *hi, const size_t *hi_lens,
-                                                     size_t n, uint64_t *bitmap);
 NAY_API nay_status nay_filter_may_contain_range_u64_many(const nay_filter *filter,
                                                          const uint64_t *lo, const uint64_t *hi,
                                                          size_t n, uint64_t *bitmap);
+
+/* nay_filter_may_contain_range_u64: the same for one range. Unless it returns NAY_OK, *maybe is as
+ * it was. */
+static inline nay_status nay_filter_may_contain_range_u64(const nay_filter *filter, uint64_t lo,
+                                                          uint64_t hi, bool *maybe) {
+  uint64_t answer = 0;
+  nay_status status = nay_filter_may_contain_range_u64_many(filter, &lo, &hi, 1, &answer);
+  if (status == NAY_OK && maybe == NULL) status = NAY_EINVAL;
+  if (status == NAY_OK) *maybe = answer != 0;
+  return status;
+}
 
 /* ---- numbers as keys, in their order ---- */
 

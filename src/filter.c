@@ -420,7 +420,7 @@ nay_status nay_filter_remove(nay_filter *f, const void *key, size_t len) {
   return nay_filter_remove_hash(f, hash);
 }
 
-nay_status nay_filter_count_hash(const nay_filter *f, nay_hash hash, uint64_t *count) {
+nay_status nay__filter_count_hash(const nay_filter *f, nay_hash hash, uint64_t *count) {
   if (f == NULL || count == NULL) return NAY_EINVAL;
   if (f->family->count == NULL) return NAY_ENOTSUP;
   NAY_TRY(nay__filter_all_verified(f)); /* counts read more than a probe does */
@@ -430,7 +430,7 @@ nay_status nay_filter_count_hash(const nay_filter *f, nay_hash hash, uint64_t *c
 nay_status nay_filter_count(const nay_filter *f, const void *key, size_t len, uint64_t *count) {
   nay_hash hash;
   NAY_TRY(filter_hash(f, key, len, &hash));
-  return nay_filter_count_hash(f, hash, count);
+  return nay__filter_count_hash(f, hash, count);
 }
 
 nay_status nay_filter_advance(nay_filter *f, uint64_t now) {

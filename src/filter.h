@@ -3,6 +3,7 @@
 #define NAY_FILTER_H
 
 #include "family/family.h"
+#include "nay_explain.h"
 
 #define NAY_NAN ((double)((1e300 * 1e10) * 0.0)) /* not known */
 
@@ -38,6 +39,13 @@ nay_status nay__filter_all_verified(const nay_filter *filter);
 /* nay__filter_probe_verified: whether every byte that a probe of this hash reads is known to be
  * good; for a lazy map. */
 bool nay__filter_probe_verified(const nay_filter *filter, nay_hash hash);
+
+/* nay__filter_count_hash, nay__filter_explain_hash: nay_filter_count and nay_filter_explain of a
+ * hash. */
+nay_status nay__filter_count_hash(const nay_filter *filter, nay_hash hash, uint64_t *count);
+nay_status nay__filter_explain_hash(const nay_filter *filter, nay_hash hash,
+                                    nay_explain_visitor visit, void *ctx,
+                                    nay_explanation *explanation);
 
 /* nay__resolve: params of a native family -> family (NAY_AUTO resolved), shape, hasher. */
 nay_status nay__resolve(const nay_params *params, nay_diag *diag, const nay_family **family,

@@ -61,8 +61,8 @@ static nay_status explain_end(nay_explain_run *run, nay_explanation *explanation
   return explain_deliver(what, explanation);
 }
 
-nay_status nay_filter_explain_hash(const nay_filter *f, nay_hash hash, nay_explain_visitor visit,
-                                   void *ctx, nay_explanation *explanation) {
+nay_status nay__filter_explain_hash(const nay_filter *f, nay_hash hash, nay_explain_visitor visit,
+                                    void *ctx, nay_explanation *explanation) {
   NAY_TRY(explain_check(f, explanation));
   nay_explain_run run = {
       .visit = visit, .ctx = ctx, .what = explain_begin(f), .only_constants = true};
@@ -102,5 +102,5 @@ nay_status nay_filter_explain(const nay_filter *f, const void *key, size_t len,
                           status == NAY_EKEY ? NAY_REASON_LOCKED : NAY_REASON_NO_HASH, explanation);
   }
   if (f->family->order != NULL) return explain_key(f, key, len, visit, ctx, explanation);
-  return nay_filter_explain_hash(f, nay__hash_key(&f->hasher, key, len), visit, ctx, explanation);
+  return nay__filter_explain_hash(f, nay__hash_key(&f->hasher, key, len), visit, ctx, explanation);
 }

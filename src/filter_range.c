@@ -39,41 +39,11 @@ nay_status nay_filter_may_contain_scan(const nay_filter *f, const void *lo, size
   return nay__range_ask_scan(f, &ends, maybe);
 }
 
-nay_status nay_filter_may_contain_range_u64(const nay_filter *f, uint64_t lo, uint64_t hi,
-                                            bool *maybe) {
-  if (maybe == NULL || lo > hi) return NAY_EINVAL;
-  NAY_TRY(franges_ready_u64(f));
-  *maybe = nay__range_ask_numbers(f, &lo, &hi, 1) != 0;
-  return NAY_OK;
-}
-
 static nay_status franges_all_maybe(nay_status status, size_t n, uint64_t *bitmap) {
   for (size_t i = 0; i < n; i += 64) {
     bitmap[i / 64] = ~(uint64_t)0 >> (n - i < 64 ? 64 - (n - i) : 0);
   }
   return status;
-}
-
-nay_status nay_filter_may_contain_range_many(const nay_filter *f, const void *const *lo,
-                                             const size_t *lo_lens, const void *const *hi,
-                                             const size_t *hi_lens, size_t n, uint64_t *bitmap) {
-  if (n == 0) return franges_ready(f);
-  if (bitmap == NULL) return NAY_EINVAL;
-  bool there = lo != NULL && lo_lens != NULL && hi != NULL && hi_lens != NULL;
-  nay_status status = there ? franges_ready(f) : NAY_EINVAL;
-  for (size_t i = 0; status == NAY_OK && i < n; i += NAY_RANGE_GROUP) {
-    nay_range_ends ends[NAY_RANGE_GROUP];
-    unsigned group = n - i < NAY_RANGE_GROUP ? (unsigned)(n - i) : NAY_RANGE_GROUP;
-    for (unsigned j = 0; j < group; j++) {
-      ends[j] = (nay_range_ends){lo[i + j], hi[i + j], lo_lens[i + j], hi_lens[i + j]};
-      if ((ends[j].lo == NULL && ends[j].lo_len != 0) ||
-          (ends[j].hi == NULL && ends[j].hi_len != 0)) {
-        status = NAY_EINVAL;
-      }
-    }
-    if (status == NAY_OK) status = nay__range_ask(f, ends, group, &bitmap[i / 64]);
-  }
-  return status == NAY_OK ? NAY_OK : franges_all_maybe(status, n, bitmap);
 }
 
 nay_status nay_filter_may_contain_range_u64_many(const nay_filter *f, const uint64_t *lo,

@@ -21,9 +21,6 @@ NAME = re.compile(r"\bnay_[a-z0-9_]+\b")
 LATER = {}
 # function: who is going to call it
 COMING = {
-    "nay_filter_may_contain_range_u64": "the bindings and SQL, whose predicates ask for ranges",
-    "nay_filter_may_contain_range_many": "the bindings and SQL, whose predicates ask for ranges",
-    "nay_filter_may_contain_range_u64_many": "the bindings and SQL, whose predicates ask for ranges",
     "nay_sst_parquet_open_file": "filters of Parquet files in object stores, by ranges of bytes",
     "nay_filter_inline": "SQL and the C++ header, whose loops probe without a call",
 }

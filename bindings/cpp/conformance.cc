@@ -90,9 +90,10 @@ static std::string answer(const Case &c) {
       std::memcpy(&x, &u, sizeof x);
       return hex(nay::float_key(x));
     }
-    nay_key_type type = NAY_KEY_TEXT;
-    (void)nay_key_type_parse(get(c, "type").c_str(), &type);
-    return hex(nay::parse_key(static_cast<nay::key_type>(type), text(unhex(get(c, "text")))));
+    nay_key_description how = {};
+    how.size = sizeof how;
+    (void)nay_key_description_parse(get(c, "type").c_str(), nullptr, &how);
+    return hex(nay::parse_key(static_cast<nay::key_type>(how.type), text(unhex(get(c, "text")))));
   }
   if (op == "plan") {
     nay::plan p = nay::make_plan(params(c));

@@ -34,54 +34,47 @@ func FloatKey(value float64) []byte {
 func TimeKey(t time.Time) []byte { return IntKey(t.UnixMicro()) }
 
 // ParseKey is the key of a text as a value of a type: "int", "float", "bool", "date", "timestamp", "uuid", "numeric",
-// "hex", "b64" or "text".
+// "hex", "b64" or "text"; or as a key description says, such as "int,trim".
 func ParseKey(keyType, text string) ([]byte, error) {
 	name, err := cString(keyType)
 	if err != nil {
 		return nil, err
 	}
 	defer C.free(unsafe.Pointer(name))
-	var kind C.nay_key_type
-	if status := C.nay_key_type_parse(name, &kind); status != 0 {
-		return nil, &Error{Status: ErrInvalid, What: "no key type has this name"}
-	}
-	return convert(text, func(dst *C.uint8_t, cap C.size_t, n *C.size_t, diag *C.nay_diag) C.nay_status {
-		return C.nay_key_parse(kind, (*C.char)(unsafe.Pointer(keyText(text))), C.size_t(len(text)), diag, dst, cap, n)
-	})
+	return described(name, text)
 }
 
-func keyText(s string) *C.uint8_t { return *(**C.uint8_t)(unsafe.Pointer(&s)) }
-
-func convert(text string, do func(*C.uint8_t, C.size_t, *C.size_t, *C.nay_diag) C.nay_status) ([]byte, error) {
-	var n C.size_t
+// The key of a text as a key description says.
+func described(description *C.char, text string) ([]byte, error) {
+	how := C.nay_key_description{size: C.sizeof_nay_key_description}
 	diag := C.nay_diag{}
-	if status := do(nil, 0, &n, &diag); status != 0 { // measures
+	if status := C.nay_key_description_parse(description, &diag, &how); status != 0 {
+		return nil, failed(status, &diag)
+	}
+	var n C.size_t
+	at, size := (*C.char)(unsafe.Pointer(keyText(text))), C.size_t(len(text))
+	if status := C.nay_key_convert(&how, at, size, &diag, nil, 0, &n); status != 0 { // measures
 		return nil, failed(status, &diag)
 	}
 	key := make([]byte, n+1)
-	if status := do((*C.uint8_t)(&key[0]), C.size_t(len(key)), &n, &diag); status != 0 {
+	if status := C.nay_key_convert(&how, at, size, &diag, (*C.uint8_t)(&key[0]), n+1, &n); status != 0 {
 		return nil, failed(status, &diag)
 	}
 	return key[:n], nil
 }
 
+func keyText(s string) *C.uint8_t { return *(**C.uint8_t)(unsafe.Pointer(&s)) }
+
 // Key is the key of a text as the file of the filter describes its keys: where they are "int", "7" and "007" are one, and
 // "seven" is an error.
 func (f *Filter) Key(text string) ([]byte, error) {
-	how := C.nay_key_description{size: C.sizeof_nay_key_description}
-	diag := C.nay_diag{}
 	c := f.asks()
 	if c == nil {
 		return nil, failed(C.NAY_EINVAL, nil)
 	}
-	status := C.nay_key_description_parse(C.nay_filter_key(c), &diag, &how)
+	key, err := described(C.nay_filter_key(c), text)
 	runtime.KeepAlive(f)
-	if status != 0 {
-		return nil, failed(status, &diag)
-	}
-	return convert(text, func(dst *C.uint8_t, cap C.size_t, n *C.size_t, diag *C.nay_diag) C.nay_status {
-		return C.nay_key_convert(&how, (*C.char)(unsafe.Pointer(keyText(text))), C.size_t(len(text)), diag, dst, cap, n)
-	})
+	return key, err
 }
 
 // KeyDescription says how the keys of the filter were made of texts; "text" when nobody said.

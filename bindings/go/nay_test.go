@@ -254,7 +254,7 @@ func TestKeys(t *testing.T) {
 	if !bytes.Equal(TimeKey(time.UnixMicro(5)), must(ParseKey("timestamp", "1970-01-01T00:00:00.000005Z"))) {
 		t.Error("timestamps")
 	}
-	if _, err := ParseKey("colour", "red"); !errors.Is(err, ErrInvalid) {
+	if _, err := ParseKey("colour", "red"); !errors.Is(err, ErrVersion) {
 		t.Errorf("no such type: %v", err)
 	}
 }

@@ -61,8 +61,9 @@ leveldb_filterpolicy_t *nay_leveldb_policy_of(const nay_policy *policy) {
 nay_status nay_leveldb_mode_policy(nay_leveldb_mode mode, int bits_per_key, nay_policy *policy) {
   if (bits_per_key < 0) return NAY_EINVAL;
   switch (mode) {
-    case NAY_LEVELDB_COMPATIBLE: return nay_policy_leveldb((uint32_t)bits_per_key, policy);
-    case NAY_LEVELDB_NAY: return nay_policy_small((uint32_t)bits_per_key, policy);
+    case NAY_LEVELDB_COMPATIBLE:
+      return nay_policy_find(NAY_POLICY_LEVELDB, (uint32_t)bits_per_key, policy);
+    case NAY_LEVELDB_NAY: return nay_policy_find(NAY_POLICY_SMALL, (uint32_t)bits_per_key, policy);
   }
   return NAY_EINVAL;
 }

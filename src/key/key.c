@@ -4,6 +4,7 @@
  */
 #include "base/bits.h"
 #include "base/bytes.h"
+#include "key/key_description.h"
 #include "key/key_text.h"
 #include "nay_key.h"
 
@@ -54,7 +55,7 @@ const char *nay_key_type_name(nay_key_type type) {
   return (unsigned)type < KEY_NTYPES ? key_parsers[type].name : NULL;
 }
 
-nay_status nay_key_type_parse(const char *name, nay_key_type *type) {
+nay_status nay__key_type_parse(const char *name, nay_key_type *type) {
   if (name != NULL && strcmp(name, "bytes") == 0) name = "text";
   for (size_t i = 0; name != NULL && i < KEY_NTYPES; i++) {
     if (strcmp(name, key_parsers[i].name) != 0) continue;

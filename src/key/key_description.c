@@ -90,7 +90,7 @@ static bool description_type(const char *text, size_t len, nay_key_type *type) {
   if (len >= sizeof name) return false;
   memcpy(name, text, len);
   name[len] = '\0';
-  return nay_key_type_parse(name, type) == NAY_OK;
+  return nay__key_type_parse(name, type) == NAY_OK;
 }
 
 typedef struct description_name {

@@ -30,4 +30,7 @@ static inline const char *nay__key_shown(const nay_key_text text) {
   return text[0] != '\0' ? text : "text";
 }
 
+/* nay__key_type_parse: the inverse of nay_key_type_name; "bytes" is text. NAY_EINVAL: no type. */
+nay_status nay__key_type_parse(const char *name, nay_key_type *type);
+
 #endif /* NAY_KEY_DESCRIPTION_H */

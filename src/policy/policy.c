@@ -23,13 +23,19 @@ nay_status nay__policy_begin(const void *ctx, const void *const *keys, const siz
   return nay__allocator_read(allocator, NULL, a);
 }
 
-nay_status nay__policy_bits(uint32_t bits_per_key, const nay_policy *policy, nay_policy *made) {
-  if (policy == NULL || bits_per_key == 0 || bits_per_key > POLICY_MAX_BITS_PER_KEY) {
-    return NAY_EINVAL;
-  }
+nay_status nay_policy_find(const char *name, uint32_t bits_per_key, nay_policy *policy) {
+  static const nay_policy *const known[] = {&nay__policy_leveldb, &nay__policy_small};
+  if (name == NULL || policy == NULL) return NAY_EINVAL;
+  if (bits_per_key == 0 || bits_per_key > POLICY_MAX_BITS_PER_KEY) return NAY_EINVAL;
   NAY_TRY(nay__abi_check(NAY_ABI_POLICY, policy, NULL));
-  *made = (nay_policy){.size = sizeof *made, .ctx = (void *)(uintptr_t)bits_per_key};
-  return NAY_OK;
+  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+    if (strcmp(name, known[i]->name) != 0) continue;
+    nay_policy found = *known[i];
+    found.ctx = (void *)(uintptr_t)bits_per_key;
+    nay__abi_write(NAY_ABI_POLICY, &found, policy);
+    return NAY_OK;
+  }
+  return NAY_EINVAL;
 }
 
 void nay__policy_clear(uint8_t *scratch, size_t nbits) { memset(scratch, 0, nbits); }

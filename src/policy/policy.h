@@ -16,9 +16,8 @@ nay_status nay__policy_begin(const void *ctx, const void *const *keys, const siz
                              const nay_allocator *allocator, uint8_t **filter, const size_t *len,
                              nay_allocator *a, size_t *size);
 
-/* nay__policy_bits: checks bits_per_key and the caller's struct, and fills in a policy that has
- * nothing else to say. nay__abi_write(NAY_ABI_POLICY, made, policy) hands it over. */
-nay_status nay__policy_bits(uint32_t bits_per_key, const nay_policy *policy, nay_policy *made);
+/* What nay_policy_find finds; their ctx is the number of bits per key. */
+extern const nay_policy nay__policy_leveldb, nay__policy_small;
 
 #define NAY_ABI_POLICY NAY_ABI(nay_policy, comparator)
 

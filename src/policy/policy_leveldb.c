@@ -146,12 +146,7 @@ static bool leveldb_may_contain(void *ctx, const void *key, size_t key_len, cons
   return true;
 }
 
-nay_status nay_policy_leveldb(uint32_t bits_per_key, nay_policy *policy) {
-  nay_policy made;
-  NAY_TRY(nay__policy_bits(bits_per_key, policy, &made));
-  made.name = "leveldb.BuiltinBloomFilter2";
-  made.create = leveldb_create;
-  made.may_contain = leveldb_may_contain;
-  nay__abi_write(NAY_ABI_POLICY, &made, policy);
-  return NAY_OK;
-}
+const nay_policy nay__policy_leveldb = {.size = sizeof nay__policy_leveldb,
+                                        .name = NAY_POLICY_LEVELDB,
+                                        .create = leveldb_create,
+                                        .may_contain = leveldb_may_contain};

@@ -222,12 +222,7 @@ static bool small_may_contain(void *ctx, const void *key, size_t key_len, const 
   return small_probe(filter + 1, m, h, k) || small_check(filter, len) != filter[len - 1];
 }
 
-nay_status nay_policy_small(uint32_t bits_per_key, nay_policy *policy) {
-  nay_policy made;
-  NAY_TRY(nay__policy_bits(bits_per_key, policy, &made));
-  made.name = "nay.small.v1";
-  made.create = small_create;
-  made.may_contain = small_may_contain;
-  nay__abi_write(NAY_ABI_POLICY, &made, policy);
-  return NAY_OK;
-}
+const nay_policy nay__policy_small = {.size = sizeof nay__policy_small,
+                                      .name = NAY_POLICY_SMALL,
+                                      .create = small_create,
+                                      .may_contain = small_may_contain};

@@ -10,8 +10,8 @@
    keys. */
 static bool policy_is_of_libnay(const nay_policy *p) {
   nay_policy leveldb = {.size = sizeof leveldb}, small = {.size = sizeof small};
-  if (nay_policy_leveldb(1, &leveldb) != NAY_OK) return true;
-  if (nay_policy_small(1, &small) != NAY_OK) return true;
+  if (nay_policy_find(NAY_POLICY_LEVELDB, 1, &leveldb) != NAY_OK) return true;
+  if (nay_policy_find(NAY_POLICY_SMALL, 1, &small) != NAY_OK) return true;
   return p->create == leveldb.create || p->may_contain == leveldb.may_contain ||
          p->create == small.create || p->may_contain == small.may_contain;
 }

@@ -209,7 +209,7 @@ static const nay_format *filters_format_of(const char *policy) {
       "rocksdb.internal.FastLocalBloomFilter",
       "rocksdb.internal.Standard128RibbonFilter",
       "rocksdb.internal.DeprecatedBlockBasedBloomFilter"};
-  if (strcmp(policy, "leveldb.BuiltinBloomFilter2") == 0) return nay_format_find("leveldb");
+  if (strcmp(policy, NAY_POLICY_LEVELDB) == 0) return nay_format_find("leveldb");
   if (strcmp(policy, NAY_NATIVE_POLICY) == 0) return nay_format_find("nay");
   if (strcmp(policy, "nay.rocksdb.v1") == 0) return nay_format_find("nay"); /* plugins/rocksdb */
   for (size_t i = 0; i < sizeof rocksdb / sizeof rocksdb[0]; i++) {
@@ -224,7 +224,8 @@ static void filters_find_reader(nay_sst_filters *t) {
   /* RocksDB's obsolete block-based filter has LevelDB's layout with another hash function. */
   if (t->layout == NAY_SST_BLOCK_FILTER && t->engine == NAY_SST_ENGINE_ROCKSDB) t->format = NULL;
   if (t->format != NULL) return;
-  if (nay_policy_small(10, &t->small) == NAY_OK && strcmp(t->small.name, t->policy_name) == 0) {
+  if (strcmp(t->policy_name, NAY_POLICY_SMALL) == 0 &&
+      nay_policy_find(NAY_POLICY_SMALL, 10, &t->small) == NAY_OK) {
     t->policy = &t->small;
   }
   for (size_t i = 0; i < t->options.npolicies; i++) {

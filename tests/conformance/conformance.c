@@ -186,11 +186,11 @@ static nay_status op_key(bytes *out) {
     memcpy(&x, &u, sizeof x);
     nay_key_float(x, key);
   } else {
-    nay_key_type type;
+    nay_key_description how = {.size = sizeof how};
     bytes t = unhex(get("text"));
-    status = nay_key_type_parse(get("type"), &type);
+    status = nay_key_description_parse(get("type"), NULL, &how);
     if (status == NAY_OK) {
-      status = nay_key_parse(type, (char *)t.at, t.len, NULL, key, sizeof key, &len);
+      status = nay_key_parse(how.type, (char *)t.at, t.len, NULL, key, sizeof key, &len);
     }
     free(t.at);
   }

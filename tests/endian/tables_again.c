@@ -70,7 +70,7 @@ static int again_check(const char *directory, const char *copy, const again_tabl
   long len = 0, copy_len = 0;
   snprintf(path, sizeof path, "%s/%s.ldb", directory, g->name);
   nay_sst_read_options how = {sizeof how, .policies = policies, .npolicies = 1};
-  if (nay_policy_leveldb(g->bits, &policy) != NAY_OK) return 0;
+  if (nay_policy_find(NAY_POLICY_LEVELDB, g->bits, &policy) != NAY_OK) return 0;
   if (nay_sst_open(path, &how, NULL, NULL, &t) != NAY_OK) return 0;
   nay_status status = again_copy(t, copy, &policy, g->block_bytes);
   nay_sst_free(t);

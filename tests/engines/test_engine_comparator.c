@@ -112,7 +112,7 @@ static void both_ways(void **state) {
     sample_fill(&s, seed + 3000000, MAX_ENTRIES);
     engine_table_options o = draw_options(&s, order);
     uint32_t bits = o.filter_bits != 0 ? (uint32_t)o.filter_bits : 10;
-    assert_ok(nay_policy_leveldb(bits, &policy));
+    assert_ok(nay_policy_find(NAY_POLICY_LEVELDB, bits, &policy));
     if (order == ENGINE_FOLD) policy = fold_policy(bits, &inner);
     nay_sst_write_options how = ours_of(&o, &policy, &comparator);
     uint8_t *theirs = build_theirs(&s, &o, &their_len), *ours = sample_bytes(&s, &how, &len);

@@ -38,7 +38,7 @@ static nay_filter *ours_by_builder(const random_set *set) {
 
 static nay_policy ours_as_policy(int bits_per_key) {
   nay_policy policy = {.size = sizeof policy};
-  assert_ok(nay_policy_leveldb((uint32_t)bits_per_key, &policy));
+  assert_ok(nay_policy_find(NAY_POLICY_LEVELDB, (uint32_t)bits_per_key, &policy));
   return policy;
 }
 

@@ -34,7 +34,7 @@ static void draw_options(sample *s, both *b) {
   };
   if (b->theirs.filter_bits == 0) return;
   b->policy = (nay_policy){.size = sizeof b->policy};
-  assert_ok(nay_policy_leveldb((uint32_t)b->theirs.filter_bits, &b->policy));
+  assert_ok(nay_policy_find(NAY_POLICY_LEVELDB, (uint32_t)b->theirs.filter_bits, &b->policy));
   b->ours.filter = NAY_SST_BLOCK_FILTER;
   b->ours.policy = &b->policy;
 }
@@ -308,7 +308,7 @@ static void a_database(void **snappy) {
   nay_policy policy = {.size = sizeof policy};
   const nay_policy *policies[] = {&policy};
   const engine_table_options o = {4096, 16, *(const bool *)*snappy, 10, ENGINE_BYTEWISE};
-  assert_ok(nay_policy_leveldb(10, &policy));
+  assert_ok(nay_policy_find(NAY_POLICY_LEVELDB, 10, &policy));
   temp_path(directory, o.snappy ? "db-snappy" : "db-plain");
   engine_db *db = engine_db_open(directory, &o);
   assert_non_null(db);

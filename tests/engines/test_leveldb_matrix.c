@@ -284,8 +284,8 @@ static void check_tables(const directory *f, const combination *c, const model *
   const nay_policy *policies[] = {&leveldb, &small};
   bool maybe[MAX_KEYS] = {false};
   tables t = {.n = 0};
-  assert_ok(nay_policy_leveldb(10, &leveldb));
-  assert_ok(nay_policy_small(10, &small));
+  assert_ok(nay_policy_find(NAY_POLICY_LEVELDB, 10, &leveldb));
+  assert_ok(nay_policy_find(NAY_POLICY_SMALL, 10, &small));
   DIR *dir = opendir(f->path);
   assert_non_null(dir);
   for (const struct dirent *e; (e = readdir(dir)) != NULL;) {

@@ -4,6 +4,7 @@
  * for its value, of which a map is built and compared with a table.
  */
 #include "build/map_build.h"
+#include "filter.h"
 #include "nay_explain.h"
 #include "nay_map.h"
 #include "support/exercise.h"
@@ -25,7 +26,7 @@ static void map_probe(const nay_filter *map, uint64_t salt) {
     nay_hash hash = {hashes[i], 0};
     CHECK(nay_filter_may_contain_hash(map, hash) == (status == NAY_OK || stats.check_bits == 0));
     nay_explanation why = {.size = sizeof why};
-    CHECK(nay_filter_explain_hash(map, hash, NULL, NULL, &why) == NAY_OK);
+    CHECK(nay__filter_explain_hash(map, hash, NULL, NULL, &why) == NAY_OK);
     CHECK(why.maybe == nay_filter_may_contain_hash(map, hash));
     CHECK(values[i] <= UINT64_MAX >> (64 - stats.value_bits));
   }

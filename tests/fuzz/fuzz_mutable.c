@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "family/family.h"
+#include "filter.h"
 #include "nay_advanced.h"
 #include "support/explained.h"
 
@@ -134,7 +135,7 @@ static void op_look(fuzz *z) {
   for (unsigned key = 0; key < NKEYS; key++) {
     bool maybe = nay_filter_may_contain_hash(z->f, key_hash(key));
     if (key % 8 == 0) require(explained_hash(z->f, key_hash(key), NULL, &e) == NULL);
-    bool counted = nay_filter_count_hash(z->f, key_hash(key), &count) == NAY_OK;
+    bool counted = nay__filter_count_hash(z->f, key_hash(key), &count) == NAY_OK;
     if (z->hostile || z->count[key] == 0 || (z->f->family->traits & NAY_CAN_EXPIRE) != 0) continue;
     require(maybe);
     if (counted) require(count >= (z->count[key] < 15 ? z->count[key] : 15));

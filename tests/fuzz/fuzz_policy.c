@@ -37,7 +37,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   memcpy(key, data + 1, key_len);
   memcpy(p, data + 1 + key_len, len);
   nay_policy leveldb = {.size = sizeof leveldb}, small = {.size = sizeof small};
-  CHECK(nay_policy_leveldb(10, &leveldb) == NAY_OK && nay_policy_small(10, &small) == NAY_OK);
+  CHECK(nay_policy_find(NAY_POLICY_LEVELDB, 10, &leveldb) == NAY_OK &&
+        nay_policy_find(NAY_POLICY_SMALL, 10, &small) == NAY_OK);
   (void)leveldb.may_contain(leveldb.ctx, key, key_len, p, len);
   if (!small.may_contain(small.ctx, key, key_len, p, len) && len < 200)
     flip_all(&small, key, key_len, p, len);

@@ -85,7 +85,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   uint8_t *p = malloc(len == 0 ? 1 : len); /* exactly as long, for the sanitizer */
   if (p == NULL) return 0;
   memcpy(p, data + 1, len);
-  if (nay_policy_leveldb(10, &builtin) != NAY_OK || nay_policy_small(10, &small) != NAY_OK ||
+  if (nay_policy_find(NAY_POLICY_LEVELDB, 10, &builtin) != NAY_OK ||
+      nay_policy_find(NAY_POLICY_SMALL, 10, &small) != NAY_OK ||
       nay_sst_prefix_find("nay.fixed.3", &prefix) != NAY_OK ||
       nay_sst_comparator_find("rocksdb.ReverseBytewiseComparator", &reverse) != NAY_OK ||
       nay_sst_cache_new(&(nay_sst_cache_options){sizeof(nay_sst_cache_options), 5000, 5000, false},

@@ -5,6 +5,7 @@
  * A program is a seed and a number of steps; a failure tells both. Keys come from a small universe,
  * so that adds, repeats and removes of the same key meet often.
  */
+#include "filter.h"
 #include "support/mutable.h"
 
 #ifndef PROGRAM_STEPS
@@ -40,7 +41,7 @@ static void program_probe(program *p) {
   if (p->count[key] == 0) return;
   program_check(p, nay_filter_may_contain_hash(p->f, hash_of(key)));
   uint64_t count;
-  if (nay_filter_count_hash(p->f, hash_of(key), &count) == NAY_OK) {
+  if (nay__filter_count_hash(p->f, hash_of(key), &count) == NAY_OK) {
     program_check(p, count >= (p->count[key] < 15 ? p->count[key] : 15));
   }
 }

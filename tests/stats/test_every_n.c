@@ -18,6 +18,7 @@
  * of blocked filters.
  */
 #include "contract/shapes.h"
+#include "filter.h"
 #include "nay_explain.h"
 #include "stats/differences.h"
 #include "stats/rates.h"
@@ -56,7 +57,7 @@ static bool compare_fingerprints(const nay_filter *f, const char *name, unsigned
     difference d = {0, 0, false};
     nay_explanation why = {.size = sizeof why};
     nay_hash hash = {nay_hash_mix(ABSENT + first + i), 0};
-    assert_ok(nay_filter_explain_hash(f, hash, difference_step, &d, &why));
+    assert_ok(nay__filter_explain_hash(f, hash, difference_step, &d, &why));
     any |= d.is_one;
     if (!any) return false;
     if (d.nbits != 0) differences_add(all, n, d.bits, d.nbits);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "filter.h"
 #include "nay_explain.h"
 #include "nay_sst_filters.h"
 
@@ -119,11 +120,11 @@ static inline const char *explained_hash(const nay_filter *f, nay_hash hash, con
   nay_explanation summary = {.size = sizeof summary};
   e->why = summary;
   e->n = 0;
-  nay_status status = nay_filter_explain_hash(f, hash, explained_visit, e, &e->why);
+  nay_status status = nay__filter_explain_hash(f, hash, explained_visit, e, &e->why);
   if (status == NAY_EFULL && e->n == EXPLAINED_MAX) return NULL;
   if (status != NAY_OK) return "it fails";
   if (e->why.reason_text == NULL || *e->why.reason_text == '\0') return "no text for the reason";
-  if (nay_filter_explain_hash(f, hash, NULL, NULL, &summary) != NAY_OK) return "it needs a sink";
+  if (nay__filter_explain_hash(f, hash, NULL, NULL, &summary) != NAY_OK) return "it needs a sink";
   if (summary.maybe != e->why.maybe || summary.nsteps != e->why.nsteps) return "the sink matters";
   if (e->why.maybe != nay_filter_may_contain_hash(f, hash))
     return "another answer than the probe's";

@@ -44,7 +44,7 @@ static inline bool fold_may_contain(void *ctx, const void *key, size_t key_len,
 /* fold_policy: inner, which becomes LevelDB's policy, must stay. */
 static inline nay_policy fold_policy(uint32_t bits_per_key, nay_policy *inner) {
   *inner = (nay_policy){.size = sizeof *inner};
-  if (nay_policy_leveldb(bits_per_key, inner) != NAY_OK) abort();
+  if (nay_policy_find(NAY_POLICY_LEVELDB, bits_per_key, inner) != NAY_OK) abort();
   return (nay_policy){.size = sizeof(nay_policy),
                       .name = FOLD_POLICY_NAME,
                       .create = fold_create,

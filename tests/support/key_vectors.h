@@ -89,8 +89,9 @@ static inline int key_lines_check(const char *path,
 
 static inline bool key_vector_line(const char *name, const char *text, size_t text_len,
                                    const char *want) {
-  nay_key_type type = NAY_KEY_TEXT;
-  return nay_key_type_parse(name, &type) == NAY_OK && key_vector_holds(type, text, text_len, want);
+  nay_key_description how = {.size = sizeof how};
+  return nay_key_description_parse(name, NULL, &how) == NAY_OK &&
+         key_vector_holds(how.type, text, text_len, want);
 }
 
 /* key_vectors_check: the vectors of tests/golden/keys/keys.txt. */

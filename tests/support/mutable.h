@@ -3,6 +3,7 @@
 #define NAY_TEST_MUTABLE_H
 
 #include "family/family.h"
+#include "filter.h"
 #include "support/test.h"
 
 /* A small generator with a visible seed: every failure can be repeated. */
@@ -75,7 +76,7 @@ static inline void use_after_damage(const nay_filter *f, rng *r, unsigned flips,
       (void)nay_filter_add_hash(bad, h, &is_new);
       (void)nay_filter_may_contain_hash(bad, (nay_hash){rng_next(r), 0});
       if (i % 2 == 0) (void)nay_filter_remove_hash(bad, h);
-      (void)nay_filter_count_hash(bad, h, &count);
+      (void)nay__filter_count_hash(bad, h, &count);
     }
     nay_stats stats = {.size = sizeof stats};
     assert_ok(nay_filter_stats(bad, &stats));

@@ -53,7 +53,7 @@ static inline nay_filter *build(const nay_params *params, const uint64_t *keys, 
 }
 
 static inline bool ask(const nay_filter *f, uint64_t lo, uint64_t hi) {
-  bool maybe;
+  bool maybe = true;
   assert_int_equal(nay_filter_may_contain_range_u64(f, lo, hi, &maybe), NAY_OK);
   return maybe;
 }

@@ -275,7 +275,7 @@ static inline void assert_same_compaction(const nay_sst *t, const nay_sst *want)
 }
 
 static inline bool shapes_init(void) {
-  return nay_policy_leveldb(10, &leveldb) == NAY_OK &&
+  return nay_policy_find(NAY_POLICY_LEVELDB, 10, &leveldb) == NAY_OK &&
          nay_sst_prefix_find("nay.fixed.10", &prefix) == NAY_OK &&
          nay_sst_comparator_find("rocksdb.ReverseBytewiseComparator", &reverse) == NAY_OK;
 }

@@ -55,8 +55,8 @@ static nay_status out_overlap(void *o) { return nay_filter_overlap(filter, filte
 static nay_status out_explain(void *o) {
   return nay_filter_explain(filter, "foo", 3, NULL, NULL, o);
 }
-static nay_status out_leveldb(void *o) { return nay_policy_leveldb(10, o); }
-static nay_status out_small(void *o) { return nay_policy_small(10, o); }
+static nay_status out_leveldb(void *o) { return nay_policy_find(NAY_POLICY_LEVELDB, 10, o); }
+static nay_status out_small(void *o) { return nay_policy_find(NAY_POLICY_SMALL, 10, o); }
 static nay_status out_fixed(void *o) { return nay_sst_prefix_find("nay.fixed.4", o); }
 static nay_status out_delimiter(void *o) { return nay_sst_prefix_find("nay.delimiter.47", o); }
 static nay_status out_reverse(void *o) {

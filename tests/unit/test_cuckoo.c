@@ -1,5 +1,6 @@
 /* test_cuckoo.c - two buckets, four slots: copies, eviction, growth, and what is refused. */
 #include "family/cuckoo.h"
+#include "filter.h"
 #include "support/flaky.h"
 #include "support/mutable.h"
 
@@ -25,7 +26,7 @@ static nay_filter *make_cuckoo(uint64_t nkeys, uint32_t tag_bits) {
 
 static uint64_t count_of(const nay_filter *f, uint64_t key) {
   uint64_t count;
-  assert_ok(nay_filter_count_hash(f, hash_of(key), &count));
+  assert_ok(nay__filter_count_hash(f, hash_of(key), &count));
   return count;
 }
 

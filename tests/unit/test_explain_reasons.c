@@ -249,7 +249,7 @@ static void counters_of_counting(void **state) {
   nay_hash hash = {nay_hash_mix(5), 0};
   for (unsigned copies = 1; copies < 40; copies++) { /* 15 sticks */
     uint64_t count, least = 15;
-    assert_ok(nay_filter_count_hash(f, hash, &count));
+    assert_ok(nay__filter_count_hash(f, hash, &count));
     (void)explain_number(f, 5);
     for (size_t i = 0; i < e.n; i++) {
       assert_in_range(e.steps[i].counter, copies < 15 ? copies : 15, 15);
@@ -286,7 +286,7 @@ static void the_visitor_can_stop_it(void **state) {
     nay_explanation why = {.size = sizeof why, .nsteps = 77};
     for (uint64_t at = 0; at < nsteps; at++) {
       stopping s = {0, at};
-      assert_status(nay_filter_explain_hash(f, (nay_hash){nay_hash_mix(1), 0}, stop_at, &s, &why),
+      assert_status(nay__filter_explain_hash(f, (nay_hash){nay_hash_mix(1), 0}, stop_at, &s, &why),
                     NAY_EIO);
       assert_int_equal(s.calls, at + 1);
       assert_int_equal(why.nsteps, 77);
@@ -332,8 +332,8 @@ static void null_is_refused(void **state) {
   assert_status(nay_filter_explain(NULL, "foo", 3, NULL, NULL, &why), NAY_EINVAL);
   assert_status(nay_filter_explain(f, NULL, 3, NULL, NULL, &why), NAY_EINVAL);
   assert_status(nay_filter_explain(f, "foo", 3, NULL, NULL, NULL), NAY_EINVAL);
-  assert_status(nay_filter_explain_hash(NULL, (nay_hash){1, 2}, NULL, NULL, &why), NAY_EINVAL);
-  assert_status(nay_filter_explain_hash(f, (nay_hash){1, 2}, NULL, NULL, NULL), NAY_EINVAL);
+  assert_status(nay__filter_explain_hash(NULL, (nay_hash){1, 2}, NULL, NULL, &why), NAY_EINVAL);
+  assert_status(nay__filter_explain_hash(f, (nay_hash){1, 2}, NULL, NULL, NULL), NAY_EINVAL);
   assert_int_equal(why.nsteps, 77);
   assert_ok(nay_filter_explain(f, NULL, 0, NULL, NULL, &why)); /* the key of no bytes */
   nay_filter_free(f);

@@ -363,7 +363,7 @@ static void a_table_states_it(void **state) {
   (void)state;
   char path[TEMP_MAX];
   nay_policy policy = {.size = sizeof policy};
-  assert_ok(nay_policy_leveldb(10, &policy));
+  assert_ok(nay_policy_find(NAY_POLICY_LEVELDB, 10, &policy));
   temp_path(path, "states.ldb");
   for (int filter = NAY_SST_NO_FILTER; filter <= NAY_SST_PARTITIONED_FILTER; filter++) {
     for (int shape = 0; shape < 4; shape++) { /* with properties or not, empty or not */

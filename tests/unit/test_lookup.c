@@ -154,7 +154,7 @@ static void levels_tell_the_history(void **state) {
   const nay_sst_filter_layout filters[] = {NAY_SST_NO_FILTER, NAY_SST_FULL_FILTER,
                                            NAY_SST_PARTITIONED_FILTER, NAY_SST_BLOCK_FILTER};
   nay_policy policy = {.size = sizeof policy};
-  assert_ok(nay_policy_leveldb(10, &policy));
+  assert_ok(nay_policy_find(NAY_POLICY_LEVELDB, 10, &policy));
   const nay_policy *policies[] = {&policy};
   for (uint64_t seed = 0; seed < TEST_SCALE(8) + 4; seed++) {
     tree t;

@@ -424,7 +424,7 @@ static void bad_arguments(void **state) {
 }
 
 int main(void) {
-  assert_ok(nay_policy_leveldb(10, &leveldb_policy));
+  assert_ok(nay_policy_find(NAY_POLICY_LEVELDB, 10, &leveldb_policy));
   assert_ok(nay_sst_prefix_find("nay.fixed.9", &prefix));
   const test_case tests[] = {
       TEST(a_batch_is_its_gets),          TEST(large_batches_share_blocks),

@@ -14,8 +14,9 @@
 /* All policies of the library, by number. */
 static nay_policy policy_at(unsigned i, uint32_t bits_per_key) {
   nay_policy policy = {.size = sizeof policy};
-  assert_ok(i == 0 ? nay_policy_leveldb(bits_per_key, &policy)
-                   : nay_policy_small(bits_per_key, &policy));
+  const char *name = i == 0 ? NAY_POLICY_LEVELDB : NAY_POLICY_SMALL;
+  assert_ok(nay_policy_find(name, bits_per_key, &policy));
+  assert_string_equal(policy.name, name);
   return policy;
 }
 
@@ -94,13 +95,16 @@ static void parameters_out_of_range_are_refused(void **state) {
   nay_policy policy = {.size = sizeof policy}, before = {.size = sizeof before};
   memset(&before, 0x5a, sizeof before);
   policy = before;
-  assert_status(nay_policy_leveldb(0, &policy), NAY_EINVAL);
-  assert_status(nay_policy_leveldb(4097, &policy), NAY_EINVAL);
-  assert_status(nay_policy_small(0, &policy), NAY_EINVAL);
-  assert_status(nay_policy_small(4097, &policy), NAY_EINVAL);
+  assert_status(nay_policy_find(NAY_POLICY_LEVELDB, 0, &policy), NAY_EINVAL);
+  assert_status(nay_policy_find(NAY_POLICY_LEVELDB, 4097, &policy), NAY_EINVAL);
+  assert_status(nay_policy_find(NAY_POLICY_SMALL, 0, &policy), NAY_EINVAL);
+  assert_status(nay_policy_find(NAY_POLICY_SMALL, 4097, &policy), NAY_EINVAL);
+  assert_status(nay_policy_find("nay.small.v2", 10, &policy), NAY_EINVAL);
+  assert_status(nay_policy_find("", 10, &policy), NAY_EINVAL);
+  assert_status(nay_policy_find(NULL, 10, &policy), NAY_EINVAL);
   assert_memory_equal(&policy, &before, sizeof policy);
-  assert_status(nay_policy_leveldb(10, NULL), NAY_EINVAL);
-  assert_status(nay_policy_small(10, NULL), NAY_EINVAL);
+  assert_status(nay_policy_find(NAY_POLICY_LEVELDB, 10, NULL), NAY_EINVAL);
+  assert_status(nay_policy_find(NAY_POLICY_SMALL, 10, NULL), NAY_EINVAL);
 }
 
 static void wrong_arguments_of_create(void **state) {

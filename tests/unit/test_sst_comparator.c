@@ -138,7 +138,7 @@ static void tables_in_order(void **state) {
   nay_policy policy = {.size = sizeof policy};
   const nay_policy *policies[] = {&policy};
   nay_sst_prefix three = {.size = sizeof three};
-  assert_ok(nay_policy_leveldb(10, &policy));
+  assert_ok(nay_policy_find(NAY_POLICY_LEVELDB, 10, &policy));
   assert_ok(nay_sst_prefix_find("nay.fixed.3", &three));
   sample s;
   sample_init(&s, MAX_ENTRIES);

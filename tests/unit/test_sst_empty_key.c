@@ -35,7 +35,7 @@ static void ask_table(const char *path) {
 static void the_empty_key_in_every_layout(void **state) {
   (void)state;
   nay_policy small = {.size = sizeof small};
-  assert_ok(nay_policy_small(10, &small));
+  assert_ok(nay_policy_find(NAY_POLICY_SMALL, 10, &small));
   const nay_sst_write_options all[] = {
       {sizeof(nay_sst_write_options), .filter = NAY_SST_NO_FILTER},
       {sizeof(nay_sst_write_options), .filter = NAY_SST_BLOCK_FILTER, .policy = &small},

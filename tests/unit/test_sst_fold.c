@@ -134,7 +134,7 @@ static void refused(void **state) {
   nay_sst_prefix prefix = {.size = sizeof prefix};
   nay_sst_writer *w;
   assert_ok(nay_sst_prefix_find("nay.fixed.2", &prefix));
-  assert_ok(nay_policy_small(10, &small));
+  assert_ok(nay_policy_find(NAY_POLICY_SMALL, 10, &small));
   bare.comparator = NULL;
   other.comparator = "test.unfold";
   creates.create = inner.create;

@@ -110,7 +110,7 @@ static void golden_tables(void **unused) {
   for (size_t i = 0; i < N_TABLES; i++) {
     nay_policy policy = {.size = sizeof policy};
     const nay_policy *policies[] = {&policy};
-    assert_ok(nay_policy_leveldb(tables[i].bits, &policy));
+    assert_ok(nay_policy_find(NAY_POLICY_LEVELDB, tables[i].bits, &policy));
     for (unsigned flags = 0; flags <= NAY_SST_PREAD; flags += NAY_SST_PREAD) {
       nay_sst *t = open_golden(&tables[i], policies, flags);
       check_info(&tables[i], t);
@@ -127,7 +127,7 @@ static void versions(void **unused) {
   nay_policy policy = {.size = sizeof policy};
   const nay_policy *policies[] = {&policy};
   nay_sst_value v = {.size = sizeof v};
-  assert_ok(nay_policy_leveldb(10, &policy));
+  assert_ok(nay_policy_find(NAY_POLICY_LEVELDB, 10, &policy));
   nay_sst *t = open_golden(&tables[N_TABLES - 1], policies, 0);
   assert_ok(nay_sst_get(t, "key000005", 9, NAY_SST_NEWEST, NULL, &v));
   assert_memory_equal(v.bytes, "w5", 2);

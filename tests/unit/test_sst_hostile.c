@@ -19,7 +19,7 @@ static nay_sst_prefix by_five = {.size = sizeof by_five};
 
 /* One table of each kind; small, so that every byte can be tried. */
 static size_t victims(victim v[8]) {
-  assert_ok(nay_policy_leveldb(10, &builtin));
+  assert_ok(nay_policy_find(NAY_POLICY_LEVELDB, 10, &builtin));
   assert_ok(nay_sst_prefix_find("nay.fixed.9", &by_five));
   v[0] = (victim){"no filter", {.block_bytes = 400}};
   v[1] = (victim){"LevelDB's", {.filter = NAY_SST_BLOCK_FILTER, .policy = &builtin}};

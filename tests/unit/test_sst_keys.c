@@ -27,7 +27,7 @@ static nay_sst_write_options shape_of(size_t i) {
   static const nay_sst_filter_layout filters[NSHAPES] = {
       NAY_SST_NO_FILTER,          NAY_SST_BLOCK_FILTER, NAY_SST_FULL_FILTER,
       NAY_SST_PARTITIONED_FILTER, NAY_SST_NO_FILTER,    NAY_SST_NO_FILTER};
-  assert_ok(nay_policy_leveldb(10, &builtin));
+  assert_ok(nay_policy_find(NAY_POLICY_LEVELDB, 10, &builtin));
   assert_ok(nay_sst_prefix_find("nay.fixed.4", &by_four));
   return (nay_sst_write_options){.size = sizeof(nay_sst_write_options),
                                  .block_bytes = 300,

@@ -23,7 +23,7 @@ static nay_sst_comparator reversed = {.size = sizeof reversed};
 
 #define NSHAPES 7
 static void shapes(shape s[NSHAPES]) {
-  assert_ok(nay_policy_leveldb(10, &builtin));
+  assert_ok(nay_policy_find(NAY_POLICY_LEVELDB, 10, &builtin));
   assert_ok(nay_sst_prefix_find("nay.fixed.9", &by_nine));
   s[0] = (shape){"no filter", {.block_bytes = 400}};
   s[1] = (shape){"one block", {.block_bytes = 1 << 20}};
@@ -271,7 +271,7 @@ static void misplaced_filters(void **unused) {
   (void)unused;
   unsigned tried = 0;
   assert_ok(nay_sst_prefix_find("nay.fixed.9", &by_nine));
-  assert_ok(nay_policy_small(10, &small));
+  assert_ok(nay_policy_find(NAY_POLICY_SMALL, 10, &small));
   for (size_t shape_number = 0; shape_number < 4; shape_number++) {
     bool full = shape_number % 2 == 0;
     nay_params params = {.size = sizeof params, .kind = NAY_BLOCKED, .nbits = 4096};

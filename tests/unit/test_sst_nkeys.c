@@ -141,7 +141,7 @@ static void refused(void **state) {
   nay_policy policy = {.size = sizeof policy};
   nay_params p = {sizeof p, .nkeys = 5, .fpr = 0.01};
   nay_sst_writer *w;
-  assert_ok(nay_policy_small(10, &policy));
+  assert_ok(nay_policy_find(NAY_POLICY_SMALL, 10, &policy));
   const nay_sst_write_options bad[] = {
       {sizeof *bad, .params = &p},
       {sizeof *bad, .params = &p, .filter = NAY_SST_PARTITIONED_FILTER},

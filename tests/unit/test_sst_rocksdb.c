@@ -39,7 +39,7 @@ static rocksdb_file make_file(const property *p, const char *meta) {
   rocksdb_file file = {.bytes = {NULL, 0, 0}};
   nay_block_builder b = {.interval = 1};
   a = nay__allocator_default();
-  assert_ok(nay_policy_leveldb(10, &builtin));
+  assert_ok(nay_policy_find(NAY_POLICY_LEVELDB, 10, &builtin));
   write_even(temp_path(path, "rocksdb.ldb"), &how, NKEYS);
   uint8_t *bytes = sample_read(path, &len);
   unlink(path);

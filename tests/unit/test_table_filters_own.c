@@ -69,7 +69,7 @@ static void own_tables(void **state) {
   nay_sst_prefix six = {.size = sizeof six};
   nay_policy small = {.size = sizeof small};
   assert_ok(nay_sst_prefix_find("nay.fixed.6", &six));
-  assert_ok(nay_policy_small(10, &small));
+  assert_ok(nay_policy_find(NAY_POLICY_SMALL, 10, &small));
   const nay_sst_write_options options[] = {
       {sizeof(nay_sst_write_options), .filter = NAY_SST_FULL_FILTER},
       {sizeof(nay_sst_write_options), .filter = NAY_SST_PARTITIONED_FILTER, .partition_keys = 100},
@@ -111,7 +111,7 @@ static void a_compressed_index(void **state) {
   (void)state;
   const nay_sst_codec *codecs[] = {&keep};
   nay_policy policy = {.size = sizeof policy};
-  assert_ok(nay_policy_leveldb(10, &policy));
+  assert_ok(nay_policy_find(NAY_POLICY_LEVELDB, 10, &policy));
   nay_sst_write_options how = {
       .size = sizeof how, .filter = NAY_SST_BLOCK_FILTER, .policy = &policy, .codec = &keep};
   nay_sst_filters_options with = {sizeof with, .codecs = codecs, .ncodecs = 1};
@@ -139,7 +139,7 @@ static void a_compressed_index(void **state) {
 static void a_policy_of_the_caller(void **state) {
   (void)state;
   nay_policy policy = {.size = sizeof policy};
-  assert_ok(nay_policy_leveldb(10, &policy));
+  assert_ok(nay_policy_find(NAY_POLICY_LEVELDB, 10, &policy));
   policy.name = "somebody.else";
   const nay_policy *policies[] = {&policy};
   nay_sst_filters_options with = {sizeof with, .policies = policies, .npolicies = 1};
@@ -181,7 +181,7 @@ static void every_lg(void **state) {
   (void)state;
   enum { N = 600 };
   nay_policy policy = {.size = sizeof policy};
-  assert_ok(nay_policy_leveldb(10, &policy));
+  assert_ok(nay_policy_find(NAY_POLICY_LEVELDB, 10, &policy));
   const nay_policy *policies[] = {&policy};
   nay_sst_write_options how = {sizeof how, .filter = NAY_SST_BLOCK_FILTER, .policy = &policy};
   nay_sst_read_options read = {sizeof read, .policies = policies, .npolicies = 1};

@@ -73,16 +73,10 @@ int nayw_hash(const nay_filter *f, const uint8_t *key, size_t len, nay_hash *has
   return status;
 }
 
-/* nayw_remove_hash, nayw_count_hash: structs by value have no form in JavaScript. */
+/* nayw_remove_hash: a struct by value has no form in JavaScript. */
 NAYW_EXPORT(nayw_remove_hash) int nayw_remove_hash(nay_filter *f, uint64_t lo, uint64_t hi);
 int nayw_remove_hash(nay_filter *f, uint64_t lo, uint64_t hi) {
   return nay_filter_remove_hash(f, (nay_hash){lo, hi});
-}
-
-NAYW_EXPORT(nayw_count_hash)
-int nayw_count_hash(const nay_filter *f, uint64_t lo, uint64_t hi, uint64_t *count);
-int nayw_count_hash(const nay_filter *f, uint64_t lo, uint64_t hi, uint64_t *count) {
-  return nay_filter_count_hash(f, (nay_hash){lo, hi}, count);
 }
 
 /* nayw_convert: nay_key_convert by a description that is a text. */
@@ -332,7 +326,7 @@ int nayw_explain_hash(const nay_filter *f, uint64_t lo, uint64_t hi, nay_explana
 int nayw_explain_hash(const nay_filter *f, uint64_t lo, uint64_t hi, nay_explanation *why) {
   steps.n = 0;
   why->size = sizeof *why;
-  return nay_filter_explain_hash(f, (nay_hash){lo, hi}, steps_add, NULL, why);
+  return nay__filter_explain_hash(f, (nay_hash){lo, hi}, steps_add, NULL, why);
 }
 
 NAYW_EXPORT(nayw_explain_nsteps) size_t nayw_explain_nsteps(void);

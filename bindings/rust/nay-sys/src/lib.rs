@@ -257,13 +257,8 @@ extern "C" {
     ) -> nay_status;
 
     // nay_key.h
-    pub fn nay_key_type_parse(name: *const c_char, type_: *mut c_int) -> nay_status;
     pub fn nay_key_int(value: i64, key: *mut u8);
     pub fn nay_key_float(value: f64, key: *mut u8);
-    pub fn nay_key_parse(
-        type_: c_int, text: *const c_char, len: usize, diag: *mut nay_diag, dst: *mut u8, cap: usize,
-        written: *mut usize,
-    ) -> nay_status;
     pub fn nay_key_description_parse(
         text: *const c_char, diag: *mut nay_diag, description: *mut nay_key_description,
     ) -> nay_status;

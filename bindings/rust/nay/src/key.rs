@@ -1,8 +1,9 @@
 //! Values as keys, the same bytes in every program and language: `doc/keys.md`.
 
-use crate::error::{check, check_diag, no_diag};
+use crate::error::{check_diag, no_diag};
 use crate::{c_string, Result};
 use nay_sys as sys;
+use std::ffi::CStr;
 use std::ptr::null_mut;
 
 /// The key of an integer of any width, a date as days or a timestamp as microseconds since 1970. A `u64` above `i64::MAX`
@@ -19,7 +20,7 @@ pub fn float(value: impl Into<f64>) -> [u8; 8] {
 }
 
 /// The key of a text as a value of a type: "int", "float", "bool", "date", "timestamp", "uuid", "numeric", "hex", "b64" or
-/// "text".
+/// "text"; or a key description, such as "int,trim".
 ///
 /// ```
 /// assert_eq!(nay::key::parse("int", "007")?, nay::key::int(7));
@@ -28,16 +29,22 @@ pub fn float(value: impl Into<f64>) -> [u8; 8] {
 /// # Ok::<(), nay::Error>(())
 /// ```
 pub fn parse(key_type: &str, text: &str) -> Result<Vec<u8>> {
-    let name = c_string(key_type.as_bytes())?;
-    let mut kind = 0;
-    check(unsafe { sys::nay_key_type_parse(name.as_ptr(), &mut kind) })?;
+    described(&c_string(key_type.as_bytes())?, text)
+}
+
+/// The key of a text as a key description says.
+pub(crate) fn described(description: &CStr, text: &str) -> Result<Vec<u8>> {
+    let mut how: sys::nay_key_description = unsafe { std::mem::zeroed() };
+    how.size = std::mem::size_of_val(&how);
+    let mut diag = no_diag();
+    check_diag(unsafe { sys::nay_key_description_parse(description.as_ptr(), &mut diag, &mut how) }, &diag)?;
     converted(|diag, dst, cap, n| unsafe {
-        sys::nay_key_parse(kind, text.as_ptr().cast(), text.len(), diag, dst, cap, n)
+        sys::nay_key_convert(&how, text.as_ptr().cast(), text.len(), diag, dst, cap, n)
     })
 }
 
 /// Measures, then writes.
-pub(crate) fn converted(
+fn converted(
     call: impl Fn(*mut sys::nay_diag, *mut u8, usize, *mut usize) -> sys::nay_status,
 ) -> Result<Vec<u8>> {
     let (mut diag, mut n) = (no_diag(), 0);

@@ -463,13 +463,7 @@ impl Reader {
 
     /// The key of a text as the file describes its keys: where they are "int", "7" and "007" are one, and "seven" is an error.
     pub fn key(&self, text: &str) -> Result<Vec<u8>> {
-        let mut how: sys::nay_key_description = unsafe { std::mem::zeroed() };
-        how.size = std::mem::size_of_val(&how);
-        let mut diag = no_diag();
-        check_diag(unsafe { sys::nay_key_description_parse(sys::nay_filter_key(self.raw()), &mut diag, &mut how) }, &diag)?;
-        key::converted(|diag, dst, cap, n| unsafe {
-            sys::nay_key_convert(&how, text.as_ptr().cast(), text.len(), diag, dst, cap, n)
-        })
+        key::described(unsafe { CStr::from_ptr(sys::nay_filter_key(self.raw())) }, text)
     }
 }
 
