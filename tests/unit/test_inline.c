@@ -1,9 +1,8 @@
 /*
  * test_inline.c - inline probes answer as the filter does: blocked with every k in sizes of all
  * kinds, sbbf, fuse of 8 and 16 bits with 3 and 4 slots in one shard and in many; built, copied,
- * folded,
- * merged, decoded, mapped, viewed at odd addresses, keyed; with every set of flags that this CPU
- * can run (inline_probes.h). What they cannot answer, init refuses and says why.
+ * folded, merged, decoded, mapped, viewed at odd addresses, keyed; with every set of flags that
+ * this CPU can run (inline_probes.h). What they cannot answer, init refuses and says why.
  */
 #include "base/bytes.h"
 #include "family/fuse.h"
