@@ -45,7 +45,7 @@ MODES = {
                 ("f.nay '\udcff\udcfe'", LINES), ("bad.ldb 0007", LINES), ("parts.ldb 00007", LINES)],
     "info": [("f.nay", 1), ("growing.nay", 1), ("f.nay g.nay", 2), ("t.ldb", 1), ("bad.nay", 1), ("missing.nay f.nay", 2),
              ("--format leveldb foreign", 1), ("keyed.nay", 1), ("derived.nay", 1), ("noted.nay", 1), ("keys", 1),
-             ("bad.ldb", 1), ("cut.ldb", 1), ("int.nay int.ldb", 2), ("a.parquet cut.parquet", 2), ("a.puffin cut.puffin", 2)],
+             ("bad.ldb", 1), ("cut.ldb", 1), ("int.nay int.ldb", 2), ("a.parquet cut.parquet", 2), ("a.puffin bad.puffin cut.puffin", 3)],
     "verify": [("f.nay", 1), ("--keys keys f.nay", 1), ("--random 100 f.nay g.nay", 2), ("bad.nay", 1),
                ("missing.nay", 1), ("--absent mixed f.nay", 1), ("--format leveldb foreign", 1)],
     "add": [("f.nay -f -o out.nay mixed", 1), ("-q f.nay -f -o out.nay mixed", 1), ("f.nay -o - mixed", "refused"),
@@ -136,7 +136,9 @@ class Page:
             return value is None or self.is_of(kind.removesuffix(" or null"), value, command)
         if kind.startswith("list of "):
             return isinstance(value, list) and all(self.is_of(kind.removeprefix("list of "), one, command) for one in value)
-        if kind in ("allocation", "candidate", "column", "counters", "length", "level", "plan", "plannable", "point", "probed", "rate", "series", "step", "table"):
+        if kind == "properties":
+            return isinstance(value, dict) and all(self.is_of("bytes", one, command) for one in value.values())
+        if kind in ("allocation", "blob", "candidate", "column", "counters", "length", "level", "plan", "plannable", "point", "probed", "rate", "series", "step", "table"):
             return self.fault(command, value) is None
         if kind == "bool":
             return isinstance(value, bool)
@@ -223,6 +225,7 @@ def prepare():
     nay("puffin -q --field 1 --property p=q -o a.puffin f.nay", check=True)
     puffin = open("a.puffin", "rb").read()
     open("cut.puffin", "wb").write(puffin[:-9])
+    damage("a.puffin", "bad.puffin", 300)
     open("redis.dump", "wb").write(open(os.path.join(GOLDEN, "redisbloom", "bf_1pct_1000.dump"), "rb").read())
     operand()
     foreign_modes()
