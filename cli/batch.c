@@ -23,7 +23,7 @@ void batch_new(key_batch *b, const key_reader *r, bool line_numbers, bool hashes
   if (r->values) b->values = must_alloc(BATCH_KEYS * sizeof *b->values);
   if (r->values) b->value_lens = must_alloc(BATCH_KEYS * sizeof *b->value_lens);
   if (r->range_filter != NULL) b->maybes = must_alloc(BATCH_KEYS * sizeof *b->maybes);
-  if (r->how.type == NAY_KEY_TEXT && r->how.ntransformations == 0) return;
+  if (r->how.type == NAY_KEY_TEXT && r->how.ntransformations == 0 && r->form == 0) return;
   b->texts = must_alloc(BATCH_KEYS * sizeof *b->texts);
   b->text_lens = must_alloc(BATCH_KEYS * sizeof *b->text_lens);
 }

@@ -74,8 +74,8 @@ static bool check_parquet_key(const check *c, const check_parquet *p, const key_
     uint8_t key[16];
     size_t len;
     nay_status status = p->filters[g] != NULL
-                            ? nay_sst_parquet_probe(p->file, p->column, p->filters[g], text,
-                                                    b->lens[i], &diag, &maybe)
+                            ? nay_sst_parquet_filter_may_contain(p->file, p->column, p->filters[g],
+                                                                 text, b->lens[i], &diag, &maybe)
                             : nay_sst_parquet_key(p->file, p->column, text, b->lens[i], &diag, key,
                                                   sizeof key, &len);
     if (status != NAY_OK && status != NAY_EBUFFER) {
@@ -259,11 +259,15 @@ static void check_open_parquet(check *c, check_options *o, size_t f) {
   for (uint64_t g = 0; g < p->ngroups; g++) {
     nay_diag diag = {.what = NULL};
     char why[DIAG_TEXT];
-    nay_status status = nay_sst_parquet_filter_read(p->file, one ? o->row_group : g, p->column,
-                                                    NULL, &diag, &p->filters[g]);
+    nay_sst_parquet_filter at = {.size = sizeof at};
+    uint64_t group = one ? o->row_group : g;
+    nay_sst_parquet_filter_at(p->file, group, p->column, &at);
+    nay_status status = at.has_filter ? nay_sst_parquet_filter_read(p->file, group, p->column, NULL,
+                                                                    &diag, &p->filters[g])
+                                      : NAY_ENOTSUP;
     if (status != NAY_OK) p->filters[g] = NULL;
-    nlacking += status == NAY_ENOENT || status == NAY_ENOTSUP;
-    if (status != NAY_OK && status != NAY_ENOENT && status != NAY_ENOTSUP) {
+    nlacking += status == NAY_ENOTSUP;
+    if (status != NAY_OK && status != NAY_ENOTSUP) {
       die(exit_of(status), "%s: %s", path, diag_text(status, &diag, why));
     }
   }
@@ -304,6 +308,7 @@ static void check_open(check *c, check_options *o) {
     /* a range filter is asked with keys: a hash has no place in their order */
     bool by_keys = c->filters[f] != NULL && nay_filter_kind(c->filters[f]) == NAY_RANGE;
     c->shares_hash[f] = !by_keys && filters_hash_alike(c->filters[0], c->filters[f]);
+    if (c->filters[f] != NULL) described_form(&o->keys, nay_filter_format(c->filters[f]));
     described_by(&o->keys, c->names[f], check_states(c, f));
     if (!window_begin(&o->window)) continue;
     if (c->filters[f] == NULL) die(EXIT_TROUBLE, "--now is for windows by time, not for tables");

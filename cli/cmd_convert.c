@@ -15,6 +15,15 @@ typedef struct convert_options {
   const nay_format *to;
 } convert_options;
 
+/* Of RocksDB's layouts any name writes all, each as it is: then it is not converted. */
+static bool convert_is(const nay_format *to, const uint8_t *bytes, size_t len) {
+  nay_filter *made;
+  if (nay_format_decode(to, bytes, len, 0, NULL, NULL, &made) != NAY_OK) return false;
+  bool is = nay_filter_format(made) == to;
+  nay_filter_free(made);
+  return is;
+}
+
 /* Layouts with the same hash may still place bits differently: only the library knows. */
 static bool convert_bytes(const nay_format *to, const nay_filter *f, const char *out) {
   size_t size = nay_format_encoded_size(to, f), len = 0;
@@ -25,9 +34,10 @@ static bool convert_bytes(const nay_format *to, const nay_filter *f, const char 
   if (size == 0) return false;
   uint8_t *bytes = must_alloc(size);
   nay_status status = nay_format_encode(to, f, bytes, size, &len);
-  if (status == NAY_OK) outfile_save(bytes, len, out);
+  bool done = status == NAY_OK && convert_is(to, bytes, len);
+  if (done) outfile_save(bytes, len, out);
   free(bytes);
-  return status == NAY_OK;
+  return done;
 }
 
 /*

@@ -123,6 +123,7 @@ static int explain_run(options *common) {
   if (!table.is_table) filter = filterfile_open(&o->common, &o->filter, path);
   nay_sst_filters_info info = {.size = sizeof info};
   if (filter == NULL) nay_sst_filters_stats(table.table, &info);
+  if (filter != NULL) described_form(&o->keys, nay_filter_format(filter));
   described_by(&o->keys, path, filter != NULL ? filter_states(filter) : info.key);
   explain e = {.o = o, .subject = {.filter = filter, .table = table.table}};
   promise p = {.fpr = 0};

@@ -9,6 +9,7 @@
 #include "parquetfile.h"
 #include "prom.h"
 #include "puffinfile.h"
+#include "sstable_name.h"
 #include "tablefile.h"
 
 typedef struct info_options {
@@ -181,6 +182,22 @@ static void info_plans(const nay_filter *f, const nay_stats *s) {
   }
 }
 
+/* How the layout is known, where no magic number tells it. */
+static void info_layout(const char *path, const filter_file *file) {
+  char text[200];
+  const char *name = nay_format_name(file->format);
+  if ((nay_format_traits(file->format) & NAY_FORMAT_MAGIC) != 0) return;
+  if (file->likely) {
+    snprintf(text, sizeof text, "likely %s, by its numbers and length; --format=%s for answers",
+             name, name);
+  } else {
+    bool by_name = sstable_name_format(path) == file->format;
+    snprintf(text, sizeof text, "%s, only as %s: it has no magic number", name,
+             by_name ? "the version in its name says" : "--format names it");
+  }
+  info_line("layout", text);
+}
+
 static void info_text(const char *path, const filter_file *file, const promise *p) {
   char text[400];
   if (file->filter == NULL) return;
@@ -188,11 +205,7 @@ static void info_text(const char *path, const filter_file *file, const promise *
   const char *kind = nay_kind_name(s.kind);
   out_text("%s%s%s: %s, %s\n", paint(PAINT_BOLD), path, paint(PAINT_PLAIN),
            kind != NULL ? kind : "filter", nay_format_about(file->format));
-  if (file->likely) {
-    snprintf(text, sizeof text, "likely %s, by its numbers and length; --format=%s for answers",
-             nay_format_name(file->format), nay_format_name(file->format));
-    info_line("layout", text);
-  }
+  info_layout(path, file);
   info_size(file, &s);
   info_keys(p);
   info_plans(file->filter, &s);

@@ -154,6 +154,7 @@ int map_build(map_options *o) {
   nay_filter *map = build_finish(&b);
   nay_builder_free(b.builder);
   free(b.runs);
+  if (o->keys.form != 0) described_own();
   if (nay_filter_set_key(map, described_key(&o->keys)) != NAY_OK) {
     die(EXIT_TROUBLE, "cannot store --key");
   }

@@ -84,7 +84,8 @@ static uint64_t prune_file(const prune_options *o, const char *path, prune_count
   }
   for (uint64_t g = 0; g < info.nrow_groups; g++) {
     nay_sst_parquet_filter at = {.size = sizeof at};
-    c.nfilters += known && nay_sst_parquet_filter_at(p, g, column, &at) == NAY_OK;
+    if (known) nay_sst_parquet_filter_at(p, g, column, &at);
+    c.nfilters += at.has_filter;
     bool maybe = !known || prune_group(o, p, g, column, path, status);
     c.nmaybe += maybe;
     if (o->groups && prints && maybe != o->invert) prune_print_group(o, path, g);

@@ -192,6 +192,7 @@ static void build_open(build *b, keys_options *keys, table_plan *plan) {
     b->writer = table_foreign_writer(o, b->out);
     return;
   }
+  if (keys->form != 0) described_own();
   table_plan_make(o, plan);
   b->order = plan->write.comparator;
   table_plan_ranges(o, &keys->type, plan);

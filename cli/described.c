@@ -73,7 +73,24 @@ static void described_check_silent(const keys_options *keys) {
       keys->trim ? " --trim" : "", keys->ignore_case ? " --ignore-case" : "");
 }
 
+void described_form(const keys_options *keys, const nay_format *format) {
+  const char *name = nay_format_name(format);
+  bool sql = strncmp(name, "spark-sql", 9) == 0, native = strcmp(name, "nay") == 0;
+  if (keys->form != 0 && native) described_own();
+  if (!sql || keys->form != 0 || !keys->type_given) return;
+  if (keys->type != NAY_KEY_DATE && keys->type != NAY_KEY_BOOL) return;
+  const char *type = nay_key_type_name((nay_key_type)keys->type);
+  die(EXIT_TROUBLE, "--key=%s: %s hashes 4 bytes of it: --key=%s32", type, name, type);
+}
+
+_Noreturn void described_own(void) {
+  die(EXIT_TROUBLE,
+      "--key: int32, date32, bool32 and utf16 are bytes that other systems hash: native filters "
+      "and tables have int, date, bool and text");
+}
+
 void described_by(keys_options *keys, const char *path, const char *stated) {
+  if (keys->form != 0 && stated != NULL) described_own();
   if (keys->type_given && stated != NULL) described_check_type(keys, path, stated);
   if (stated == NULL) {
     keys->silent = path;
@@ -92,6 +109,7 @@ const char *filter_states(const nay_filter *f) {
 }
 
 void described_filter(keys_options *keys, const char *path, const nay_filter *f) {
+  described_form(keys, nay_filter_format(f));
   described_by(keys, path, filter_states(f));
 }
 
@@ -107,6 +125,7 @@ void describe_not(const char *key, const char *layout) {
 
 void describe_filter(const keys_options *keys, nay_filter *f) {
   const char *key = described_key(keys);
+  described_form(keys, nay_filter_format(f));
   nay_status status = nay_filter_set_key(f, key);
   if (status == NAY_OK) return;
   if (status != NAY_ENOTSUP) die(EXIT_TROUBLE, "cannot store --key: %s", nay_status_text(status));

@@ -27,6 +27,12 @@ void described_filter(keys_options *keys, const char *path, const nay_filter *f)
  * place for one. */
 const char *filter_states(const nay_filter *f);
 
+/* described_form: exits with status 2 when --key says bytes of another system and the layout is
+ * nay's own, or a type that the system of the layout hashes otherwise. described_own: that message.
+ */
+void described_form(const keys_options *keys, const nay_format *format);
+_Noreturn void described_own(void);
+
 /* describe_filter: a new filter of keys of this style states it; a message when its layout cannot.
  * describe_not: that message. */
 void describe_filter(const keys_options *keys, nay_filter *f);

@@ -212,11 +212,13 @@ filter_file filterfile_try(const char *path, const filter_options *filter) {
     if (file.status == NAY_OK)
       file.format = nay_filter_format(file.filter); /* of RocksDB's: which */
   }
-  if (file.status == NAY_OK && nay_filter_kind(file.filter) == NAY_MAP) {
+  if (file.status == NAY_OK && !is_filter_kind(nay_filter_kind(file.filter)) &&
+      nay_filter_kind(file.filter) != NAY_AUTO) {
+    bool map = nay_filter_kind(file.filter) == NAY_MAP;
     nay_filter_free(file.filter);
     file.filter = NULL;
     file.status = NAY_EFORMAT;
-    diag = (nay_diag){.what = "a static map, not a filter"};
+    diag = (nay_diag){.what = map ? "a static map, not a filter" : "an exact list, not a filter"};
   }
   if (file.status != NAY_OK && file.why[0] == '\0') {
     diag_text(file.status, &diag, file.why);
@@ -286,7 +288,8 @@ void filterfile_unlock(nay_filter *f, const char *path, const char *secret) {
   nay_stats stats = {.size = sizeof stats};
   nay_filter_stats(f, &stats);
   if (filterfile_secret(secret, key)) {
-    if (stats.hash != NAY_HASH_SIPHASH) die(EXIT_TROUBLE, "%s is not keyed: omit --secret", path);
+    if (stats.hash != NAY_HASH_SIPHASH && !stats.locked)
+      die(EXIT_TROUBLE, "%s is not keyed: omit --secret", path);
     nay_status status = nay_filter_unlock(f, key);
     if (status == NAY_EKEY) die(EXIT_TROUBLE, "%s: --secret is not the key of this filter", path);
   } else if (stats.locked) {

@@ -122,7 +122,7 @@ static nay_key_description reader_how(const keys_options *s) {
 }
 
 static bool reader_is_text(const key_reader *r) {
-  return r->how.type == NAY_KEY_TEXT && r->how.ntransformations == 0;
+  return r->how.type == NAY_KEY_TEXT && r->how.ntransformations == 0 && r->form == 0;
 }
 
 /* The value is one more field, the last: that of an option, or of -k. */
@@ -165,6 +165,7 @@ key_reader key_reader_new(const keys_options *s) {
   if (s->args.n > 0) reader_check_args(s);
   key_reader r = {.framing = reader_framing(s),
                   .how = reader_how(s),
+                  .form = s->form,
                   .crlf = s->crlf,
                   .skip_empty = s->skip_empty,
                   .terminator = s->null || s->args.n > 0 ? '\0' : '\n',
@@ -213,7 +214,7 @@ void key_reader_check_whole(const key_reader *r) {
   if (r->framing == FRAME_FIXED || r->framing == FRAME_LENGTH) {
     die(EXIT_TROUBLE, "--on-bad=line is for lines and rows, and these keys are binary");
   }
-  if (r->how.type == NAY_KEY_TEXT) return;
+  if (r->how.type == NAY_KEY_TEXT && r->form == 0) return;
   die(EXIT_TROUBLE, "--on-bad=line makes keys of type text, and these are of type %s",
       nay_key_type_name(r->how.type));
 }
@@ -236,8 +237,9 @@ const char *key_reader_place(const key_reader *r, char text[64]) {
 uint64_t key_reader_next_line(const key_reader *r) { return r->nrecords + r->ninner + 1; }
 
 size_t key_reader_scratch(const key_reader *r, size_t len, size_t nrecords) {
-  if (r->framing == FRAME_JSON) return 9 * len + 2 * (JSON_NUMBER + 40) * (nrecords + 1);
-  return KEY_SCRATCH(len) + 8 * (nrecords + 1);
+  unsigned wide = r->form == KEY_FORM_UTF16 ? 2 : 1;
+  if (r->framing == FRAME_JSON) return wide * (9 * len + 2 * (JSON_NUMBER + 40) * (nrecords + 1));
+  return wide * KEY_SCRATCH(len) + 8 * (nrecords + 1);
 }
 
 bool key_reader_is_text(const key_reader *r) {
@@ -270,6 +272,51 @@ bool key_reader_is_utf16(const key_reader *r, const uint8_t *p, size_t len) {
 
 /* ---- types ---- */
 
+/* The code point at *p in UTF-8; false: none. */
+static bool key_utf8(const uint8_t **p, const uint8_t *end, uint32_t *c) {
+  static const uint32_t least[] = {0, 0x80, 0x800, 0x10000};
+  uint8_t first = *(*p)++;
+  unsigned more = first < 0x80 ? 0 : first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : 1;
+  *c = more == 0 ? first : first & (0x3fu >> more);
+  if ((first >= 0x80 && first < 0xc2) || first > 0xf4 || (size_t)(end - *p) < more) return false;
+  for (unsigned i = 0; i < more; i++, ++*p) {
+    if ((**p & 0xc0) != 0x80) return false;
+    *c = *c << 6 | (**p & 0x3fu);
+  }
+  return *c >= least[more] && *c <= 0x10ffff && (*c < 0xd800 || *c > 0xdfff);
+}
+
+static uint8_t *key_unit(uint8_t *to, uint32_t unit) {
+  to[0] = (uint8_t)unit;
+  to[1] = (uint8_t)(unit >> 8);
+  return to + 2;
+}
+
+/* A text in UTF-8 -> UTF-16 behind it, two bytes for one at most. */
+static const char *key_utf16(uint8_t **key, size_t *len) {
+  const uint8_t *from = *key, *end = from + *len;
+  uint8_t *start = *key + *len, *to = start;
+  while (from < end) {
+    uint32_t c;
+    if (!key_utf8(&from, end, &c)) return "not UTF-8";
+    if (c >= 0x10000) to = key_unit(to, 0xd7c0 + (c >> 10));
+    to = key_unit(to, c < 0x10000 ? c : 0xdc00 + (c & 0x3ff));
+  }
+  *key = start;
+  *len = (size_t)(to - start);
+  return NULL;
+}
+
+/* The key of this form, from that of the library; or why there is none. */
+static const char *key_form(unsigned form, uint8_t **key, size_t *len) {
+  uint64_t word = 0;
+  if (form == 0) return NULL;
+  if (form == KEY_FORM_UTF16) return key_utf16(key, len);
+  for (unsigned i = 0; i < 8; i++) word |= (uint64_t)(*key)[i] << (8 * i);
+  *len = 4;
+  return word + 0x80000000u <= UINT32_MAX ? NULL : "it is not between -2^31 and 2^31 - 1";
+}
+
 /* The text as it stands -> the key. There is room for it: see key_reader_room. Inline also in
  * key_next, where a call would cost rows of text 3%. */
 __attribute__((always_inline)) static inline key_result reader_decode(const key_reader *r,
@@ -289,8 +336,14 @@ __attribute__((always_inline)) static inline key_result reader_decode(const key_
     *fail = (key_failure){.what = diag.what, .is_value = true, .offset = diag.offset};
     return KEY_BAD;
   }
+  size_t used = record->key_len;
+  const char *why = key_form(r->form, &to, &record->key_len);
+  if (why != NULL) {
+    *fail = (key_failure){.what = why, .is_value = true};
+    return KEY_BAD;
+  }
   record->key = to;
-  record->scratch_used += record->key_len;
+  record->scratch_used += r->form == KEY_FORM_UTF16 ? used + record->key_len : used;
   return KEY_OK;
 }
 
@@ -299,6 +352,8 @@ uint8_t *key_of_text(const keys_options *style, const char *option, const char *
   if (text == NULL) return NULL;
   if (style->type == KEY_U64LE) die(EXIT_TROUBLE, "--key=u64le is for keys in files: give int");
   nay_key_description how = reader_how(style);
+  if (style->form != 0)
+    die(EXIT_TROUBLE, "--%s: a key of type int32 or utf16 is for filters", option);
   size_t cap = strlen(text) + 8 + (how.type == NAY_KEY_NUMERIC ? NAY_KEY_NUMERIC_MAX : 0);
   uint8_t *key = must_alloc(cap);
   if (nay_key_convert(&how, text, strlen(text), &diag, key, cap, len) != NAY_OK) {

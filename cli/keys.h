@@ -49,6 +49,7 @@ typedef struct key_json {
 typedef struct key_reader {
   key_framing framing;
   nay_key_description how;
+  unsigned form; /* KEY_FORM_... */
   bool crlf, skip_empty;
   uint8_t terminator, delimiter;
   bool wants_header; /* the next record is a header */
@@ -129,7 +130,8 @@ typedef struct key_failure {
 } key_failure;
 
 /*
- * KEY_SCRATCH: scratch memory that a record of len bytes needs at most, its text and key.
+ * KEY_SCRATCH: scratch memory that a record of len bytes needs at most, its text and key (of
+ * UTF-16, twice that: two bytes for one beside the text that they are made of).
  * key_reader_room: beyond that, for a numeric with an exponent.
  */
 #define KEY_SCRATCH(len) (2 * (len) + 8)

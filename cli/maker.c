@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "batch.h"
+#include "filterfile.h"
 #include "numbers.h"
 
 bool can_add(nay_kind kind) {
@@ -218,7 +219,7 @@ nay_filter *make_filter(const options *o, const keys_options *keys, const nay_fo
   if (!can_add(kind) || (params->nkeys == 0 && depends_on_adds(format, kind))) {
     message(can_add(kind) ? "%s without -n: keeping 8 bytes per key until the end"
                           : "%s needs all keys at once: keeping 8 bytes per key until the end",
-            nay_kind_name(kind));
+            filterfile_kind_name(format, kind));
     return make_unknown(o, keys, format, params, paths, npaths, nkeys);
   }
   if (params->nkeys == 0 && !stream_count(keys, paths, npaths, &params->nkeys)) {

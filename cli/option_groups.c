@@ -141,8 +141,10 @@ static const option_row keys_rows[] = {
     {"null", '0', NULL, FLAG_AT(keys_options, null),
      .help = "keys end in a zero byte instead of a newline", .part = KEYS_NULL},
     {"key", 0, "TYPE", OPTION_KEY_TYPE, 0,
-     .help = "type of the keys (default: as the file states, or text); the same value gives the "
-             "same key in every program; u64le: binary integers of 8 bytes",
+     .help =
+         "type of the keys (default: as the file states, or text); the same value gives the "
+         "same key in every program; u64le: binary integers of 8 bytes; from string on: as other "
+         "systems make bytes of them",
      .part = KEYS_TYPE},
     {"trim", 0, NULL, FLAG_AT(keys_options, trim),
      .help = "white space around a key is no part of it; the file states this", .part = KEYS_TYPE},

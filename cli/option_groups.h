@@ -52,6 +52,7 @@ typedef struct keys_options {
   const struct key_files *listed; /* key_files.h: the files of these two; else NULL */
   bool null, crlf, length_prefixed, csv, tsv, jsonl, header, skip_empty, no_decompress, line_number;
   unsigned type;          /* nay_key_type, or KEY_U64LE */
+  unsigned form;          /* KEY_FORM_...: bytes that other systems make of a value */
   bool type_given;        /* by --key, not by a file: described.h */
   bool trim, ignore_case; /* transformations, of the options or of a file */
   bool adopted;           /* some of the description is of a file */
@@ -86,7 +87,9 @@ enum {
 };
 extern const option_group keys_group;
 
-#define KEY_U64LE 64u /* binary integers, which have no text: records of 8 bytes, each a key */
+#define KEY_U64LE 64u     /* binary integers, which have no text: records of 8 bytes, each a key */
+#define KEY_FORM_32 1u    /* the low 4 of the 8 bytes of an integer, a date or a bool */
+#define KEY_FORM_UTF16 2u /* UTF-16, little-endian, of a text in UTF-8 */
 #define KEYS_THREADS_DEFAULT 2u
 
 /* keys_threads: the value of -T; 0 stands for the number of CPUs. At most 256. */

@@ -58,15 +58,15 @@ static void table_format_names(const char *list[OPTION_VALUES]) {
   list[n] = NULL;
 }
 
-/* Those of the library, and two words of this program. */
+/* Those of the library, and words of this program: see option_key_form. */
 static void key_type_names(const char *list[OPTION_VALUES]) {
   size_t n = 0;
   const char *name;
-  for (; n < OPTION_VALUES - 3 && (name = nay_key_type_name((nay_key_type)n)) != NULL; n++) {
-    list[n] = name;
-  }
-  list[n++] = "bytes";
-  list[n++] = "u64le";
+  static const char *const own[] = {"bytes", "u64le",  "string", "long",
+                                    "int32", "date32", "bool32", "utf16"};
+  size_t most = OPTION_VALUES - 1 - sizeof own / sizeof own[0];
+  for (; n < most && (name = nay_key_type_name((nay_key_type)n)) != NULL; n++) list[n] = name;
+  for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) list[n++] = own[i];
   list[n] = NULL;
 }
 

@@ -133,8 +133,29 @@ static uint64_t option_formats(const option_row *row, const char *value) {
   return formats;
 }
 
+/* Values as other systems make bytes of them: a type of the library, and a form. */
+static bool option_key_form(const char *value, keys_options *keys) {
+  static const struct {
+    const char *name;
+    nay_key_type type;
+    unsigned form;
+  } forms[] = {{"string", NAY_KEY_TEXT, 0},           {"long", NAY_KEY_INT, 0},
+               {"int32", NAY_KEY_INT, KEY_FORM_32},   {"date32", NAY_KEY_DATE, KEY_FORM_32},
+               {"bool32", NAY_KEY_BOOL, KEY_FORM_32}, {"utf16", NAY_KEY_TEXT, KEY_FORM_UTF16}};
+  for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+    if (strcmp(value, forms[i].name) != 0) continue;
+    keys->type = forms[i].type;
+    keys->form = forms[i].form;
+    keys->type_given = true;
+    return true;
+  }
+  return false;
+}
+
 static void option_key_type(const option_row *row, const char *value, keys_options *keys) {
   unsigned type = NAY_KEY_TEXT;
+  keys->form = 0;
+  if (option_key_form(value, keys)) return;
   const char *name = nay_key_type_name(NAY_KEY_TEXT);
   if (strcmp(value, "u64le") == 0) {
     type = KEY_U64LE;

@@ -66,7 +66,8 @@ static column_filters column_read(nay_sst_parquet *p, uint64_t ngroups, uint64_t
   for (uint64_t g = 0; g < ngroups; g++) {
     nay_sst_parquet_filter at = {.size = sizeof at};
     nay_filter *f;
-    if (nay_sst_parquet_filter_at(p, g, column, &at) != NAY_OK) continue;
+    nay_sst_parquet_filter_at(p, g, column, &at);
+    if (!at.has_filter) continue;
     nay_stats s = {.size = sizeof s};
     if (nay_sst_parquet_filter_read(p, g, column, NULL, NULL, &f) != NAY_OK) {
       c.nfaults++;
@@ -226,7 +227,8 @@ int parquetfile_extract(const options *o, const char *path, const output_options
     nay_sst_parquet_column column = {.size = sizeof column};
     nay_sst_parquet_filter at = {.size = sizeof at};
     nay_sst_parquet_column_at(p, i % info.ncolumns, &column);
-    if (nay_sst_parquet_filter_at(p, group, i % info.ncolumns, &at) != NAY_OK) continue;
+    nay_sst_parquet_filter_at(p, group, i % info.ncolumns, &at);
+    if (!at.has_filter) continue;
     if (to == NULL) {
       extract_line(o, group, &column, &at);
       continue;

@@ -159,6 +159,7 @@ typedef enum nay_kind {
   NAY_RANGE = 10,       /* static: is a key between a and b, see nay_range.h */
   NAY_SBBF = 11,        /* split blocks of 256 bits: Parquet's filter */
   NAY_MAP = 12,         /* static: a value for each key, see nay_map.h */
+  NAY_LIST = 13,        /* static: which keys of a known universe are listed, see nay_list.h */
   NAY_AUTO_STATIC = 256 /* nay_params_plan alone: let it choose among the static families */
 } nay_kind;
 
@@ -216,6 +217,10 @@ typedef struct nay_params {
   uint64_t range_length; /* how many numbers the longest range has for which the FPR is planned */
   uint32_t range_keys;   /* how keys end in numbers: nay_range_keys of nay_range.h */
   uint32_t range_delimiter; /* the byte that prefixes of keys end in; 0: any, or no prefix */
+  /* exact lists; they take check_bits, too */
+  uint64_t list_base;      /* list_id of the list that this one changes; 0: none */
+  uint32_t list_prefix;    /* the first bytes of a key are its partition; 0: none, at most 65535 */
+  uint32_t list_delimiter; /* or those before the first such byte, 1 to 255 */
 } nay_params;
 
 /* nay_plan: what a filter will be. Computed, not measured; `fpr` is exact for the family. */
@@ -393,12 +398,20 @@ typedef struct nay_stats {
   uint64_t nstuck;   /* counting: counters that removal will not change any more */
   uint64_t nrefused; /* removals of keys that tested nay, through this handle */
   uint64_t clock;    /* window by ticks: the last nay_filter_advance; else 0 */
-  uint32_t value_bits, check_bits; /* maps; else 0 */
+  uint32_t value_bits, check_bits; /* maps, lists; else 0 */
   /* range filters; else 0 */
   uint64_t range_length; /* as planned */
   uint64_t range_block;  /* a range within two neighbouring blocks of so many numbers is answered */
   uint32_t range_exact;  /* 1: no false positive, for ranges of any length */
   uint32_t range_shift;  /* bits of each number that nay_filter_shrink has dropped */
+  /* exact lists; else 0 */
+  uint64_t nlisted;     /* keys of the universe that are listed; nkeys are all of it */
+  uint64_t list_bound;  /* information-theoretic lower bound of the payload in bits */
+  uint64_t list_id;     /* tells lists apart, for list_base */
+  uint64_t list_base;   /* as built */
+  uint32_t npartitions; /* 1 without a rule */
+  uint32_t nexceptions; /* keys whose hashes collide */
+  uint32_t list_prefix, list_delimiter;
 } nay_stats;
 
 /* nay_filter_stats: reads the whole payload. NAY_ECORRUPT: a lazily mapped file is damaged. */

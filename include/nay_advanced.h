@@ -24,7 +24,7 @@ extern "C" {
 #define NAY_CAN_COUNT 0x20u
 #define NAY_CAN_GROW 0x40u
 #define NAY_CAN_EXPIRE 0x80u
-#define NAY_CAN_GET 0x100u   /* a static map: values, see nay_map.h */
+#define NAY_CAN_GET 0x100u   /* values: static maps and exact lists, see nay_map.h, nay_list.h */
 #define NAY_CAN_RANGE 0x200u /* ranges of keys, see nay_range.h */
 NAY_API uint32_t nay_kind_traits(nay_kind kind);
 

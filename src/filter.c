@@ -29,9 +29,9 @@ static bool filter_may_be_concurrent(const nay_family *family) {
 
 static nay_status filter_make_locks(nay_filter *f) {
   if ((f->flags & NAY_CONCURRENT) == 0 || f->locks != NULL || !f->family->concurrent) return NAY_OK;
-  f->locks = nay__alloc(&f->allocator, NAY_NSTRIPES);
+  f->locks = nay__alloc(&f->allocator, NAY_LOCK_BYTES);
   if (f->locks == NULL) return NAY_ENOMEM;
-  memset(f->locks, 0, NAY_NSTRIPES);
+  memset(f->locks, 0, NAY_LOCK_BYTES);
   return NAY_OK;
 }
 
@@ -57,7 +57,7 @@ nay_status nay__resolve(const nay_params *params, nay_diag *diag, const nay_fami
 
 /* A probe or an add that needs no check before it is one indirect call: bits.probe, add_blind. */
 static void filter_bind(nay_filter *f) {
-  f->kernels = (f->flags & NAY_CONCURRENT) != 0 ? &nay__kernels_concurrent : nay__kernels_best();
+  f->kernels = (f->flags & NAY_CONCURRENT) != 0 ? nay__kernels_shared() : nay__kernels_best();
   f->bits.probe = NULL;
   f->add_blind = NULL;
   if (f->lazy != NULL || f->family->bind == NULL) return;
@@ -229,7 +229,7 @@ void nay_filter_free(nay_filter *f) {
   if (f->lazy != NULL) nay__free(&a, f->lazy, nay__lazy_size(f->lazy->nchunks));
   if (f->unmap != NULL) f->unmap(f->mapping, f->mapping_len);
   nay__memory_free(&a, &f->memory);
-  nay__free(&a, f->locks, NAY_NSTRIPES);
+  nay__free(&a, f->locks, NAY_LOCK_BYTES);
   nay__free(&a, f, sizeof *f);
 }
 
@@ -240,7 +240,7 @@ nay_kind nay_filter_kind(const nay_filter *f) {
 size_t nay_filter_nbytes(const nay_filter *f) {
   if (f == NULL) return 0;
   return sizeof *f + f->memory.raw_size + (f->meta_owned ? f->meta_len : 0) +
-         (f->locks != NULL ? NAY_NSTRIPES : 0) +
+         (f->locks != NULL ? NAY_LOCK_BYTES : 0) +
          (f->lazy != NULL ? nay__lazy_size(f->lazy->nchunks) : 0);
 }
 

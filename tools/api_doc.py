@@ -21,6 +21,8 @@ NAME = re.compile(r"\bnay_[a-z0-9_]+\b")
 LATER = {}
 # function: who is going to call it
 COMING = {
+    "nay_clubcard_at": "a command for clubcards",
+    "nay_clubcard_build": "a command for clubcards",
     "nay_sst_parquet_open_file": "filters of Parquet files in object stores, by ranges of bytes",
     "nay_filter_inline": "SQL and the C++ header, whose loops probe without a call",
 }

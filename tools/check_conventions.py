@@ -8,7 +8,9 @@
     flags                    parameters and fields named flags are uint32_t
     describe                 statistics are `nay_x_stats`: no call is named describe
     prefix                   a function, type or constant of libnaysst begins with nay_sst_ or NAY_SST_
-    status                   a callback returns a status: bool is for a question about one key (QUESTIONS)
+    status                   a callback returns a status: bool is for a question about one key (QUESTIONS); so does
+                             a visitor, which may end what calls it
+    names                    what a comment names with nay_ or NAY_ is declared in a public header
     number                   each library has at most MOST functions
 """
 import pathlib
@@ -17,12 +19,13 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 HEADERS = ["nay.h", "nay_advanced.h", "nay_map.h", "nay_key.h", "nay_format.h", "nay_column.h", "nay_range.h",
-           "nay_policy.h", "nay_file.h", "nay_explain.h", "nay_inline.h"]
+           "nay_policy.h", "nay_file.h", "nay_explain.h", "nay_inline.h", "nay_clubcard.h"]
 LIBRARIES = {"libnay": ("include", HEADERS),
              "libnaysst": ("sst/include", sorted(path.name for path in (ROOT / "sst/include").glob("*.h")))}
 MOST = 110
 # nay_inline_*: the size is a parameter of nay_filter_inline
-SIZELESS = {"nay_hash", "nay_probe", "nay_diag", "nay_allocator", "nay_inline_blocked", "nay_inline_sbbf", "nay_inline_fuse", "nay_inline_slots", "nay_sst_puffin_property"}
+SIZELESS = {"nay_hash", "nay_probe", "nay_diag", "nay_allocator", "nay_inline_blocked", "nay_inline_sbbf", "nay_inline_fuse", "nay_inline_slots",
+            "nay_sct", "nay_clubcard_log", "nay_clubcard_issuer", "nay_sst_puffin_property"}  # those: elements of arrays
 FIRST = re.compile(r"/\* (Stable|Experimental): .*\*/\n")
 FUNCTION = re.compile(r"NAY_API ([^;{(]*?)(nay_\w+)\(([^;{]*)\)\s*[;{]")
 CALLBACK = re.compile(r"(\w+ \**)\(\*(\w+)\)\(([^;]*?)\)\s*;", re.S)
@@ -60,11 +63,21 @@ def faults(name, text):
         parameters = [p.strip() for p in match[3].split(",")]
         if parameters[0] != "void *ctx" and not parameters[0].startswith("const struct nay_bits"):
             yield f"{match[2]}: the first parameter of a callback is void *ctx"
+        if match[2].endswith("_visitor") and match[1] != "nay_status ":
+            yield f"{match[2]}: a visitor returns a nay_status"
         if match[1] == "bool " and match[2] not in QUESTIONS:
             yield f"{match[2]}: a callback returns a nay_status, or answers a question about one key"
     for match in STRUCT.finditer(code):
         if match[1] not in SIZELESS and not match[2].lstrip().startswith("size_t size;"):
             yield f"struct {match[1]} does not begin with its size"
+
+
+def unknown_names(text, known):
+    """Names in comments that no public header declares."""
+    for comment in re.findall(r"/\*.*?\*/", text, re.S):
+        # nay_x.h is a file, and nay_x_new stands for several functions
+        for name in set(re.findall(r"\b(?:nay|NAY)_(?!x_)\w+\b(?!\.h)", comment)) - known:
+            yield f"a comment names {name}, which no public header declares"
 
 
 def prefix_faults(code):
@@ -77,11 +90,14 @@ def prefix_faults(code):
 
 def main():
     wrong, counts = [], {}
+    texts = [(ROOT / folder / name).read_text() for folder, headers in LIBRARIES.values() for name in headers]
+    known = {name for text in texts for name in re.findall(r"\b(?:nay|NAY)_\w+\b", without_comments(text))}
+    known |= {f"NAY_{name}" for text in texts for name in re.findall(r"\bX\((E\w+),", text)}
     for library, (folder, headers) in LIBRARIES.items():
         functions = set()
         for name in headers:
             text = (ROOT / folder / name).read_text()
-            wrong += [f"{folder}/{name}: {fault}" for fault in faults(name, text)]
+            wrong += [f"{folder}/{name}: {fault}" for fault in (*faults(name, text), *unknown_names(text, known))]
             functions |= {m[2] for m in FUNCTION.finditer(without_comments(text))}
             if library == "libnaysst":
                 wrong += [f"{folder}/{name}: {fault}" for fault in prefix_faults(without_comments(text))]

@@ -51,12 +51,15 @@ static nay::params params(const Case &c) {
   p.fpr = std::strtod(get(c, "fpr").c_str(), nullptr);
   p.bits_per_key = std::strtod(get(c, "bits_per_key").c_str(), nullptr);
   p.value_bits = uint32_t(number(c, "value_bits")), p.check_bits = uint32_t(number(c, "check_bits"));
+  p.range_length = number(c, "range_length"), p.range_delimiter = uint8_t(number(c, "range_delimiter"));
+  p.range_keys = static_cast<nay::range_keys>(number(c, "range_keys"));
   if (c.count("secret")) p.secret = secret(get(c, "secret"));
   if (c.count("store_key")) p.flags |= NAY_STORE_KEY;
   return p;
 }
-static std::vector<std::string> keys(const Case &c) {
-  std::string spec = get(c, "keys");
+static std::string text(const Bytes &b) { return std::string(b.begin(), b.end()); }
+static std::vector<std::string> keys(const Case &c, const char *name = "keys") {
+  std::string spec = get(c, name);
   size_t a = spec.find(':'), b = spec.rfind(':');
   std::vector<std::string> made;
   uint64_t first = std::stoull(spec.substr(a + 1));
@@ -72,7 +75,12 @@ static nay::filter open(const Case &c, const char *name = "a") {
   if (c.count("unlock")) f.unlock(secret(get(c, "unlock")));
   return f;
 }
-static std::string text(const Bytes &b) { return std::string(b.begin(), b.end()); }
+static Bytes typed(const char *type, const std::string &value) {
+  nay_key_description how = {};
+  how.size = sizeof how;
+  (void)nay_key_description_parse(type, nullptr, &how);
+  return nay::parse_key(static_cast<nay::key_type>(how.type), value);
+}
 
 static std::string answer(const Case &c) {
   const std::string op = get(c, "op");
@@ -90,10 +98,7 @@ static std::string answer(const Case &c) {
       std::memcpy(&x, &u, sizeof x);
       return hex(nay::float_key(x));
     }
-    nay_key_description how = {};
-    how.size = sizeof how;
-    (void)nay_key_description_parse(get(c, "type").c_str(), nullptr, &how);
-    return hex(nay::parse_key(static_cast<nay::key_type>(how.type), text(unhex(get(c, "text")))));
+    return hex(typed(get(c, "type").c_str(), text(unhex(get(c, "text")))));
   }
   if (op == "plan") {
     nay::plan p = nay::make_plan(params(c));
@@ -116,7 +121,14 @@ static std::string answer(const Case &c) {
     for (const std::string &k : keys(c)) b.add(k, i++ * number(c, "mul") & mask);
     return text(b.finish().encode());
   }
-  if (op == "build") return text(nay::filter::build(keys(c), params(c)).encode());
+  if (op == "build") {
+    std::vector<Bytes> all;
+    const std::string type = c.count("key_type") ? get(c, "key_type") : "text";
+    for (const std::string &k : keys(c)) all.push_back(typed(type.c_str(), k));
+    nay::filter f = nay::filter::build(all, params(c));
+    f.describe_keys(type);
+    return text(f.encode());
+  }
   nay::filter f = open(c);
   if (op == "open") return "OK";
   if (op == "count") return std::to_string(f.count(key));
@@ -131,6 +143,14 @@ static std::string answer(const Case &c) {
     Bytes map((keys(c).size() + 7) / 8);
     size_t i = 0;
     for (const std::string &k : keys(c)) map[i / 8] |= uint8_t(f.may_contain(k) << i % 8), i++;
+    return hex(map);
+  }
+  if (op == "ranges") {
+    std::vector<std::string> lo = keys(c), hi = keys(c, "ends");
+    Bytes map((lo.size() + 7) / 8);
+    for (size_t i = 0; i < lo.size(); i++) {
+      map[i / 8] |= uint8_t(f.may_contain_range(f.as_key(lo[i]), f.as_key(hi[i])) << i % 8);
+    }
     return hex(map);
   }
   if (op == "merge") f.merge(open(c, "b"), c.count("max_fpr") ? std::strtod(get(c, "max_fpr").c_str(), nullptr) : 1);

@@ -23,6 +23,7 @@
 #include <nay_format.h>
 #include <nay_key.h>
 #include <nay_map.h>
+#include <nay_range.h>
 
 #include <array>
 #include <cstddef>
@@ -226,6 +227,23 @@ inline std::array<uint8_t, 8> float_key(double value) noexcept {
   return made;
 }
 
+/* ordered_int_key, ordered_float_key: keys of range filters, whose bytes have the order of the
+ * values; integers from -2^63 to 2^63 - 1. number_key: of an unsigned integer, no type of
+ * doc/keys.md. */
+inline std::array<uint8_t, 8> number_key(uint64_t value) noexcept {
+  std::array<uint8_t, 8> made;
+  nay_range_key(value, made.data());
+  return made;
+}
+template <typename T, typename = std::enable_if_t<std::is_integral_v<T>>>
+std::array<uint8_t, 8> ordered_int_key(T value) noexcept {
+  static_assert(std::is_signed_v<T> || sizeof(T) < 8, "above 2^63 - 1 there is no such key");
+  return number_key(nay_range_i64(value));
+}
+inline std::array<uint8_t, 8> ordered_float_key(double value) noexcept {
+  return number_key(nay_range_double(value));
+}
+
 /* key_type: what a text stands for. */
 enum class key_type {
   text = NAY_KEY_TEXT,
@@ -272,10 +290,14 @@ enum class kind {
   xor_ = NAY_XOR,
   fuse = NAY_FUSE,
   ribbon = NAY_RIBBON,
-  range = NAY_RANGE, /* nay_range.h asks ranges, of c() */
+  range = NAY_RANGE,
   map = NAY_MAP,
+  list = NAY_LIST, /* nay_list.h builds it */
   automatic_static = NAY_AUTO_STATIC
 };
+
+/* range_keys: how the keys of a range filter end in a number. */
+enum class range_keys { be8 = NAY_RANGE_BE8, be4 = NAY_RANGE_BE4, decimal = NAY_RANGE_DECIMAL };
 
 using secret = std::array<uint8_t, 16>;
 
@@ -302,6 +324,9 @@ struct params {
   uint32_t threads = 0;
   uint32_t value_bits = 0;
   uint32_t check_bits = 0;
+  uint64_t range_length = 0;
+  nay::range_keys range_keys = nay::range_keys::be8;
+  uint8_t range_delimiter = 0;
 
   nay_params c() const noexcept {
     nay_params p = {};
@@ -317,6 +342,8 @@ struct params {
     p.tag_bits = tag_bits, p.generations = generations, p.window = window;
     p.max_nkeys = max_nkeys, p.max_nbytes = max_nbytes, p.threads = threads;
     p.value_bits = value_bits, p.check_bits = check_bits;
+    p.range_length = range_length, p.range_delimiter = range_delimiter;
+    p.range_keys = static_cast<uint32_t>(range_keys);
     return p;
   }
 };
@@ -361,6 +388,41 @@ class bitmap {
 };
 
 namespace detail {
+/* Whether the bytes of a key made of a `const T &` are those of the T, and not of a temporary: a
+ * std::filesystem::path is none of them, as it converts to a new string. */
+template <typename T>
+struct lends : std::is_convertible<const T &, std::string_view> {};
+template <>
+struct lends<key> : std::true_type {};
+template <>
+struct lends<std::vector<uint8_t>> : std::true_type {};
+template <size_t N>
+struct lends<std::array<uint8_t, N>> : std::true_type {};
+#if __cplusplus >= 202002L
+template <typename T, size_t N>
+struct lends<std::span<T, N>> : std::bool_constant<sizeof(T) == 1> {};
+#endif
+
+template <typename T>
+key lent(const T &item) noexcept {
+  if constexpr (std::is_convertible_v<const T &, std::string_view>) {
+    return key(static_cast<std::string_view>(item));
+  } else {
+    return key(item);
+  }
+}
+
+/* Whether an iterator can be left behind: what an input iterator read is gone with the next. */
+template <typename Iterator>
+constexpr bool stays() noexcept {
+#if __cplusplus >= 202002L
+  return std::forward_iterator<Iterator>;
+#else
+  return std::is_base_of_v<std::forward_iterator_tag,
+                           typename std::iterator_traits<Iterator>::iterator_category>;
+#endif
+}
+
 /*
  * Gives the keys of a range to call(keys, lens, n, at), up to 1,024 at a time: a multiple of 64, so
  * that the words of a bitmap never straddle two calls. Stops at a failure.
@@ -369,15 +431,19 @@ template <typename Range, typename Call>
 nay_status in_blocks(Range &&range, Call call) {
   constexpr size_t block = 1024;
   using reference = decltype(*std::begin(range));
+  using item_type = std::remove_cv_t<std::remove_reference_t<reference>>;
+  static_assert(lends<item_type>::value,
+                "the range has no keys, or items that make their bytes on the fly");
   static_assert(std::is_lvalue_reference_v<reference> ||
-                    std::is_same_v<std::decay_t<reference>, std::string_view> ||
-                    std::is_same_v<std::decay_t<reference>, key>,
+                    std::is_same_v<item_type, std::string_view> || std::is_same_v<item_type, key>,
                 "the range makes its keys on the fly, and they are gone before the batch is");
+  static_assert(stays<decltype(std::begin(range))>(),
+                "an input range reads each key into the place of the one before");
   const void *keys[block];
   size_t lens[block];
   size_t n = 0, at = 0;
   for (auto &&item : range) {
-    key one(item);
+    key one = lent(item);
     keys[n] = one.data();
     lens[n++] = one.size();
     if (n < block) continue;
@@ -446,6 +512,23 @@ class reader {
   result<bitmap> try_may_contain_hashes(const uint64_t *lo, size_t n) const {
     bitmap answers(n);
     nay_status status = nay_filter_may_contain_hash_many(filter_, lo, nullptr, n, answers.words());
+    if (status != NAY_OK) return detail::why(status);
+    return answers;
+  }
+
+  /* may_contain_range: of a range filter: whether a key may lie in [lo, hi], both ends included. In
+   * doubt true. NAY_EINVAL: lo is above hi. */
+  result<bool> try_may_contain_range(key lo, key hi) const {
+    bool maybe = true;
+    nay_status status =
+        nay_filter_may_contain_range(filter_, lo.data(), lo.size(), hi.data(), hi.size(), &maybe);
+    if (status != NAY_OK) return detail::why(status);
+    return maybe;
+  }
+  /* may_contain_ranges: [lo[i], hi[i]] for keys that are number_key's. */
+  result<bitmap> try_may_contain_ranges(const uint64_t *lo, const uint64_t *hi, size_t n) const {
+    bitmap answers(n);
+    nay_status status = nay_filter_may_contain_range_u64_many(filter_, lo, hi, n, answers.words());
     if (status != NAY_OK) return detail::why(status);
     return answers;
   }
@@ -550,6 +633,10 @@ class reader {
   template <typename Range>
   bitmap may_contain_all(Range &&keys) const {
     return try_may_contain_all(std::forward<Range>(keys)).value();
+  }
+  bool may_contain_range(key lo, key hi) const { return try_may_contain_range(lo, hi).value(); }
+  bitmap may_contain_ranges(const uint64_t *lo, const uint64_t *hi, size_t n) const {
+    return try_may_contain_ranges(lo, hi, n).value();
   }
   uint64_t count(key k) const { return try_count(k).value(); }
   std::optional<uint64_t> get(key k) const { return try_get(k).value(); }

@@ -2,6 +2,8 @@
 #include <cerrno>  // its macros have the names of our statuses
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <iterator>
 #include <list>
 #include <nay.hpp>
 #include <set>
@@ -18,6 +20,17 @@ static_assert(!std::is_copy_constructible_v<nay::builder> && std::is_nothrow_mov
 static_assert(!std::is_move_constructible_v<nay::view>, "a view has pointers into itself");
 static_assert(!std::is_convertible_v<int, nay::key> && !std::is_convertible_v<double, nay::key>);
 static_assert(sizeof(nay::filter) == sizeof(void *));
+
+static_assert(!nay::detail::stays<std::istream_iterator<std::string>>(), "it reads each word into the place of the last");
+static_assert(!nay::detail::lends<std::filesystem::path>::value, "a path converts to a new string");
+static_assert(nay::detail::lends<std::string>::value && nay::detail::lends<char[8]>::value &&
+              nay::detail::lends<const char *>::value && !nay::detail::lends<int>::value);
+
+// converts to a view of what it owns
+struct name {
+  std::string text;
+  operator std::string_view() const { return text; }
+};
 
 static nay::params some(nay::kind kind) {
   nay::params p;
@@ -88,6 +101,9 @@ static void test_batches() {
   nay::filter f = nay::filter::try_make(some(nay::kind::cuckoo)).value();
   ok(f.try_add_all(array).ok() && f.try_add_all(std::set<std::string>{"c"}).ok() &&
          f.try_add_all(std::list<std::string_view>{"d"}).ok(), "any range of keys");
+  std::vector<name> names{{"a name that is too long to lie inside of its string"}, {"another name of which that is true"}};
+  ok(f.try_add_all(names).ok() && f.may_contain(names[0].text) && f.may_contain(names[1].text) &&
+         f.try_may_contain_all(names).value().count() == 2, "what converts to a string_view");
   nay::params few;
   few.kind = nay::kind::cuckoo, few.nkeys = 10, few.fpr = 0.01;
   nay::filter full = nay::filter::try_make(few).value();
@@ -130,6 +146,38 @@ static void test_kinds() {
   lab.try_add("foo").value(), lab.try_add("bar").value();
   ok(lab.try_encode().value() == std::vector<uint8_t>({7, 0, 0, 0, 20, 0, 0, 0, 0, 0, 0, 0, 0xb2, 0xa6, 0x09}) &&
          !nay::filter::try_make_as("none", p) && lab.format() == "lab", "the lab's layout");
+}
+
+static void test_ranges() {
+  nay::params p;
+  p.kind = nay::kind::range, p.fpr = 0.001, p.range_length = 100;
+  nay::builder b = nay::builder::try_make(p).value();
+  for (int64_t i = -500; i < 500; i++) b.try_add(nay::ordered_int_key(1000 * i)).value();
+  nay::filter f = b.try_finish().value();
+  f.try_describe_keys("ordered-int").value();
+  bool all = true, wrong = false;
+  int maybes = 0;
+  std::vector<uint64_t> lo, hi;
+  for (int64_t i = -500; i < 500; i++) {
+    all &= f.try_may_contain_range(nay::ordered_int_key(1000 * i - 99), nay::ordered_int_key(1000 * i)).value();
+    maybes += f.try_may_contain_range(nay::ordered_int_key(1000 * i + 1), nay::ordered_int_key(1000 * i + 100)).value();
+    wrong |= f.try_may_contain_range(nay::ordered_int_key(i + 1), nay::ordered_int_key(i)).status() != NAY_EINVAL;
+    lo.push_back(nay_range_i64(1000 * i + 1)), hi.push_back(nay_range_i64(1000 * i + 100));
+  }
+  ok(all && maybes < 20 && !wrong, "ranges of a range filter");
+  ok(f.try_may_contain_ranges(lo.data(), hi.data(), 1000).value().count() == size_t(maybes) &&
+         f.try_may_contain_ranges(nullptr, nullptr, 0).value().size() == 0 &&
+         f.try_may_contain_ranges(hi.data(), lo.data(), 1000).status() == NAY_EINVAL, "batches of ranges");
+  ok(f.try_may_contain_range(f.try_as_key("-99").value(), f.try_as_key("0").value()).value() &&
+         f.try_as_key("9223372036854775808").status() == NAY_EINVAL, "the ends as texts");
+  nay::filter none = nay::filter::try_make(some(nay::kind::bloom)).value();
+  p.nkeys = 10;
+  ok(none.try_may_contain_range("a", "b").status() == NAY_ENOTSUP &&
+         nay::filter::try_make(p).status() == NAY_ENOTSUP, "other filters have no ranges");
+  p.range_keys = nay::range_keys::decimal, p.range_delimiter = ':';
+  nay::filter users = nay::filter::try_build(std::vector<std::string>{"u:100", "u:900", "v:1"}, p).value();
+  ok(users.try_may_contain_range("u:90", "u:100").value() && !users.try_may_contain_range("u:101", "u:200").value() &&
+         users.try_may_contain_range("u:1", "v:1").value(), "prefixes and decimal numbers");
 }
 
 static void test_files(const std::string &path) {
@@ -204,6 +252,7 @@ int main(int, char **argv) {
   test_keys();
   test_batches();
   test_kinds();
+  test_ranges();
   test_files(std::string(argv[0]) + ".test.nay");
 #ifdef NAY_HPP_EXCEPTIONS
   test_exceptions();

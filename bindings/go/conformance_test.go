@@ -46,7 +46,8 @@ func (c testCase) params() Params {
 	p := Params{Keys: c.number("nkeys"), FPR: c.real("fpr"), BitsPerKey: c.real("bits_per_key"), Bytes: c.number("nbytes"),
 		Bits: c.number("nbits"), K: uint32(c.number("k")), Fold: c.number("fold"), Seed: c.number("seed"),
 		ValueBits: uint32(c.number("value_bits")), CheckBits: uint32(c.number("check_bits")),
-		StoreSecret: c["store_key"] != "", KeyDescription: c["key_type"]}
+		RangeLength: c.number("range_length"), RangeKeys: RangeKeys(c.number("range_keys")),
+		RangeDelimiter: byte(c.number("range_delimiter")), StoreSecret: c["store_key"] != "", KeyDescription: c["key_type"]}
 	if c["kind"] != "" {
 		p.Kind, _ = ParseKind(c["kind"])
 	}
@@ -57,8 +58,8 @@ func (c testCase) params() Params {
 	return p
 }
 
-func (c testCase) keys() (keys []string) {
-	spec := strings.Split(c["keys"], ":")
+func (c testCase) keys(name string) (keys []string) {
+	spec := strings.Split(c[name], ":")
 	first, _ := strconv.Atoi(spec[1])
 	n, _ := strconv.Atoi(spec[2])
 	for i := 0; i < n; i++ {
@@ -147,7 +148,7 @@ func (c testCase) answer() (string, error) {
 			f, err = NewFormat(c["format"], c.params())
 		}
 		if err == nil {
-			_, err = f.AddStrings(c.keys())
+			_, err = f.AddStrings(c.keys("keys"))
 		}
 		return marshal(f, err)
 	case "build":
@@ -156,7 +157,14 @@ func (c testCase) answer() (string, error) {
 			return "", err
 		}
 		mask := ^uint64(0) >> (64 - c.number("value_bits"))
-		for i, key := range c.keys() {
+		for i, key := range c.keys("keys") {
+			if c["key_type"] != "" {
+				typed, err := ParseKey(c["key_type"], key)
+				if err != nil {
+					return "", err
+				}
+				key = string(typed)
+			}
 			if c["kind"] == "map" {
 				err = b.AddValue([]byte(key), uint64(i)*c.number("mul")&mask)
 			} else {
@@ -180,7 +188,7 @@ func (c testCase) answer() (string, error) {
 		return fmt.Sprintf("%d %d %d %d %016x %016x", s.K, s.Keys, s.Bits, s.BitsSet, math.Float64bits(s.KeysEstimated),
 			math.Float64bits(s.FPR)), err
 	case "probe":
-		return bitmap(c.keys(), f.TestString), nil
+		return bitmap(c.keys("keys"), f.TestString), nil
 	case "count":
 		n, err := f.Count(c.bytes("key"))
 		return strconv.FormatUint(n, 10), err
@@ -193,10 +201,26 @@ func (c testCase) answer() (string, error) {
 	case "ask":
 		key, err := f.Key(string(c.bytes("key")))
 		return f.KeyDescription() + map[bool]string{true: " maybe", false: " nay"}[f.Test(key)], err
+	case "ranges":
+		ends, i := c.keys("ends"), -1
+		var first error
+		answers := bitmap(c.keys("keys"), func(text string) bool {
+			i++
+			lo, err := f.Key(text)
+			hi, other := f.Key(ends[i])
+			maybe, third := f.TestRange(lo, hi)
+			for _, err := range []error{err, other, third} {
+				if first == nil {
+					first = err
+				}
+			}
+			return maybe
+		})
+		return answers, first
 	case "fold":
 		return marshal(f, f.Fold(c.number("factor")))
 	case "remove":
-		for _, key := range c.keys() {
+		for _, key := range c.keys("keys") {
 			if found, err := f.Remove([]byte(key)); err != nil {
 				return "", err
 			} else if !found {
@@ -239,7 +263,7 @@ func (c testCase) pure() (string, error) {
 	if err != nil || c["op"] == "open" {
 		return "OK", err
 	}
-	return bitmap(c.keys(), f.TestString), nil
+	return bitmap(c.keys("keys"), f.TestString), nil
 }
 
 // run prints TAP, as every runner of the kit does.

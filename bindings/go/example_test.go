@@ -48,3 +48,15 @@ func ExampleDecode() {
 	// true
 	// true
 }
+
+func ExampleFilter_TestRange() {
+	hours, _ := nay.NewBuilder(nay.Params{Kind: nay.Range, FPR: 0.01, RangeLength: 60, KeyDescription: "ordered-int"})
+	for t := int64(0); t < 1000; t++ {
+		hours.Add(nay.OrderedIntKey(3600 * t))
+	}
+	filter, _ := hours.Finish()
+	before, _ := filter.TestRange(nay.OrderedIntKey(3590), nay.OrderedIntKey(3600))
+	after, _ := filter.TestRange(nay.OrderedIntKey(3601), nay.OrderedIntKey(3660))
+	fmt.Println(before, after)
+	// Output: true false
+}

@@ -30,11 +30,32 @@ func FloatKey(value float64) []byte {
 	return binary.LittleEndian.AppendUint64(nil, bits)
 }
 
+// OrderedIntKey and OrderedFloatKey are keys of range filters, whose bytes have the order of the values.
+func OrderedIntKey(value int64) []byte { return binary.BigEndian.AppendUint64(nil, OrderedInt(value)) }
+
+// OrderedFloatKey is OrderedIntKey of a float: NaN is above infinity.
+func OrderedFloatKey(value float64) []byte {
+	return binary.BigEndian.AppendUint64(nil, OrderedFloat(value))
+}
+
+// OrderedInt and OrderedFloat are those keys as numbers.
+func OrderedInt(value int64) uint64 { return uint64(value) ^ 1<<63 }
+
+// OrderedFloat is OrderedInt of a float.
+func OrderedFloat(value float64) uint64 {
+	bits := binary.LittleEndian.Uint64(FloatKey(value)) // one zero, one NaN
+	if bits>>63 != 0 {
+		return ^bits
+	}
+	return bits | 1<<63
+}
+
 // TimeKey is the key of a timestamp, in microseconds; what is finer is cut off.
 func TimeKey(t time.Time) []byte { return IntKey(t.UnixMicro()) }
 
 // ParseKey is the key of a text as a value of a type: "int", "float", "bool", "date", "timestamp", "uuid", "numeric",
-// "hex", "b64" or "text"; or as a key description says, such as "int,trim".
+// "hex", "b64" or "text", for range filters "ordered-int", "ordered-float", "ordered-date" or "ordered-timestamp"; or as a key
+// description says, such as "int,trim".
 func ParseKey(keyType, text string) ([]byte, error) {
 	name, err := cString(keyType)
 	if err != nil {

@@ -31,6 +31,7 @@ package nay
 #include <nay_format.h>
 #include <nay_key.h>
 #include <nay_map.h>
+#include <nay_range.h>
 
 // Keys are uint8_t: cgo checks what a void pointer points to, at each call, and need not for a type without pointers.
 static bool nay_go_test(const nay_filter *f, const uint8_t *key, size_t len) {
@@ -85,8 +86,9 @@ const (
 	Xor        Kind = C.NAY_XOR
 	Fuse       Kind = C.NAY_FUSE
 	Ribbon     Kind = C.NAY_RIBBON
-	Range      Kind = C.NAY_RANGE // ranges can be asked from C only
+	Range      Kind = C.NAY_RANGE
 	Map        Kind = C.NAY_MAP
+	List       Kind = C.NAY_LIST // built from C or by the command, read as a filter
 	AutoStatic Kind = C.NAY_AUTO_STATIC // of NewPlan alone
 )
 
@@ -110,6 +112,16 @@ func ParseKind(name string) (Kind, error) {
 	}
 	return Kind(kind), nil
 }
+
+// RangeKeys is how the keys of a range filter end in a number.
+type RangeKeys uint32
+
+// The last 8 or 4 bytes, big-endian, or decimal digits.
+const (
+	RangeBE8     RangeKeys = C.NAY_RANGE_BE8
+	RangeBE4     RangeKeys = C.NAY_RANGE_BE4
+	RangeDecimal RangeKeys = C.NAY_RANGE_DECIMAL
+)
 
 // Params is what you want: Keys, and one of FPR, BitsPerKey, Bytes, Bits. nay.h explains each field.
 type Params struct {
@@ -135,7 +147,10 @@ type Params struct {
 	Threads        uint32
 	ValueBits      uint32
 	CheckBits      uint32
-	KeyDescription string // how keys are made of texts, stated in the file: "int"
+	RangeLength    uint64    // range filters: how many numbers the longest range has for which the FPR is planned
+	RangeKeys      RangeKeys // how their keys end in a number,
+	RangeDelimiter byte      // and what ends the prefix before it; 0: any byte
+	KeyDescription string    // how keys are made of texts, stated in the file: "int"
 }
 
 func (p *Params) c() C.nay_params {
@@ -144,7 +159,8 @@ func (p *Params) c() C.nay_params {
 		fold: C.uint64_t(p.Fold), seed: C.uint64_t(p.Seed), tag_bits: C.uint32_t(p.TagBits),
 		generations: C.uint32_t(p.Generations), window: C.uint64_t(p.Window), max_nkeys: C.uint64_t(p.MaxKeys),
 		max_nbytes: C.uint64_t(p.MaxBytes), threads: C.uint32_t(p.Threads), value_bits: C.uint32_t(p.ValueBits),
-		check_bits: C.uint32_t(p.CheckBits)}
+		check_bits: C.uint32_t(p.CheckBits), range_length: C.uint64_t(p.RangeLength),
+		range_keys: C.uint32_t(p.RangeKeys), range_delimiter: C.uint32_t(p.RangeDelimiter)}
 	if p.Secret != nil {
 		c.hash = C.NAY_HASH_SIPHASH
 		for i, b := range p.Secret {
@@ -214,7 +230,7 @@ func (o *owner) free() {
 // asks and changes are the filter of C, nil for one that was closed, and tell the race detector what a call does. The
 // caller keeps f alive until the call of C has returned.
 func (f *Filter) asks() *C.nay_filter {
-	if f.o == nil {
+	if f == nil || f.o == nil {
 		return nil
 	}
 	if raceEnabled {
@@ -224,7 +240,7 @@ func (f *Filter) asks() *C.nay_filter {
 }
 
 func (f *Filter) changes() *C.nay_filter {
-	if f.o == nil {
+	if f == nil || f.o == nil {
 		return nil
 	}
 	if raceEnabled {
@@ -235,7 +251,7 @@ func (f *Filter) changes() *C.nay_filter {
 
 // changesOne is changes for adds and removals, which a concurrent filter takes beside tests.
 func (f *Filter) changesOne() *C.nay_filter {
-	if f.o != nil && f.o.concurrent {
+	if f != nil && f.o != nil && f.o.concurrent {
 		return f.asks()
 	}
 	return f.changes()
@@ -408,9 +424,39 @@ func (f *Filter) Get(key []byte) (uint64, bool, error) {
 	return uint64(value), status == 0, failed(status, nil)
 }
 
+// TestRange tells whether a key of a range filter may lie between lo and hi, both included; in doubt it is true. ErrInvalid:
+// lo is above hi. ErrUnsupported: no range filter. Keys that are numbers: OrderedIntKey, OrderedFloatKey, Key.
+func (f *Filter) TestRange(lo, hi []byte) (bool, error) {
+	maybe := C.bool(true)
+	status := C.nay_filter_may_contain_range(f.asks(), unsafe.Pointer(data(lo)), C.size_t(len(lo)),
+		unsafe.Pointer(data(hi)), C.size_t(len(hi)), &maybe)
+	runtime.KeepAlive(f)
+	return bool(maybe), failed(status, nil)
+}
+
+// TestRanges tests ranges of keys that are 8 bytes, big-endian, in one call: range i is lo[i] to hi[i], and its answer bit
+// i%64 of word i/64. OrderedInt and OrderedFloat are the numbers of OrderedIntKey and OrderedFloatKey.
+func (f *Filter) TestRanges(lo, hi []uint64) ([]uint64, error) {
+	if len(lo) != len(hi) {
+		return nil, &Error{Status: ErrInvalid, What: "not as many upper ends as lower ones"}
+	}
+	words := make([]uint64, (len(lo)+63)/64+1)
+	ends := func(s []uint64) *C.uint64_t { return *(**C.uint64_t)(unsafe.Pointer(&s)) }
+	status := C.nay_filter_may_contain_range_u64_many(f.asks(), ends(lo), ends(hi), C.size_t(len(lo)),
+		(*C.uint64_t)(&words[0]))
+	runtime.KeepAlive(f)
+	if status != 0 {
+		return nil, failed(status, nil)
+	}
+	return words[:(len(lo)+63)/64], nil
+}
+
 // ---- batches ----
 
-const block = 512
+const (
+	block      = 512
+	blockBytes = 1 << 20
+)
 
 // batch is what a call of C gets, which must not have pointers of Go in it: keys side by side.
 type batch struct {
@@ -423,28 +469,25 @@ var batches = sync.Pool{New: func() any { return new(batch) }}
 
 func (b *batch) addresses() (*C.uint8_t, *C.size_t) { return data(b.bytes), &b.lens[0] }
 
-// inBlocks lays up to 512 keys side by side for each call of do.
+// inBlocks lays up to 512 keys side by side for each call of do, of long ones fewer.
 func inBlocks[K []byte | string](keys []K, do func(b *batch, at, n int) C.nay_status) C.nay_status {
 	b := batches.Get().(*batch)
 	defer batches.Put(b)
-	for at := 0; at < len(keys); at += block {
-		n := len(keys) - at
-		if n > block {
-			n = block
-		}
-		bytes := b.bytes[:0]
-		for i, key := range keys[at : at+n] {
-			bytes = append(bytes, key...)
-			b.lens[i] = C.size_t(len(key))
+	for at := 0; at < len(keys); {
+		bytes, n := b.bytes[:0], 0
+		for ; n < block && at+n < len(keys) && len(bytes) < blockBytes; n++ {
+			bytes = append(bytes, keys[at+n]...)
+			b.lens[n] = C.size_t(len(keys[at+n]))
 		}
 		b.bytes = bytes
 		status := do(b, at, n)
-		if cap(b.bytes) > 1<<20 {
+		if cap(b.bytes) > 2*blockBytes {
 			b.bytes = nil
 		}
 		if status != 0 {
 			return status
 		}
+		at += n
 	}
 	return 0
 }
@@ -785,7 +828,7 @@ func (f *Filter) Meta() []byte {
 	if at == nil {
 		return nil
 	}
-	return C.GoBytes(at, C.int(n))
+	return append([]byte(nil), unsafe.Slice((*byte)(at), int(n))...)
 }
 
 // SetMeta replaces them; none removes them.

@@ -161,6 +161,61 @@ func TestMaps(t *testing.T) {
 	}
 }
 
+func TestRanges(t *testing.T) {
+	b := must(NewBuilder(Params{Kind: Range, FPR: 0.001, RangeLength: 100, KeyDescription: "ordered-int"}))
+	for i := int64(-500); i < 500; i++ {
+		b.Add(OrderedIntKey(1000 * i))
+	}
+	f := must(b.Finish())
+	var lo, hi []uint64
+	maybes := 0
+	for i := int64(-500); i < 500; i++ {
+		if !must(f.TestRange(OrderedIntKey(1000*i-99), OrderedIntKey(1000*i))) {
+			t.Fatal("false nay")
+		}
+		maybe := must(f.TestRange(OrderedIntKey(1000*i+1), OrderedIntKey(1000*i+100)))
+		lo, hi = append(lo, OrderedInt(1000*i+1)), append(hi, OrderedInt(1000*i+100))
+		if many := must(f.TestRanges(lo, hi)); maybe != (many[(len(lo)-1)/64]>>((len(lo)-1)%64)&1 != 0) {
+			t.Fatal("a batch answers otherwise")
+		} else if maybe {
+			maybes++
+		}
+	}
+	if maybes > 20 || !must(f.TestRange(must(f.Key("-99")), must(f.Key("0")))) || len(must(f.TestRanges(nil, nil))) != 0 {
+		t.Errorf("%d false positives of 1000", maybes)
+	}
+	for _, x := range []float64{-1e300, -1.5, 0, 5e-324, 2, 1e300} {
+		if !bytes.Equal(OrderedFloatKey(x), must(ParseKey("ordered-float", strconv.FormatFloat(x, 'g', -1, 64)))) {
+			t.Errorf("the ordered key of %g", x)
+		}
+	}
+	_, err1 := f.TestRange(OrderedIntKey(1), OrderedIntKey(0))
+	_, err2 := f.TestRanges(hi, lo)
+	_, err3 := f.TestRanges(hi, lo[1:])
+	_, err4 := (&Filter{}).TestRange(nil, nil)
+	for i, err := range []error{err1, err2, err3, err4} {
+		if !errors.Is(err, ErrInvalid) {
+			t.Errorf("call %d: %v", i, err)
+		}
+	}
+	if maybe, err := must(New(some(Bloom))).TestRange(nil, nil); !maybe || !errors.Is(err, ErrUnsupported) {
+		t.Errorf("a range of a Bloom filter: %v", err)
+	}
+}
+
+func TestLongKeys(t *testing.T) {
+	keys := make([][]byte, 2000)
+	for i := range keys {
+		keys[i] = bytes.Repeat([]byte{byte(i), byte(i >> 8)}, 1<<(i%16))
+	}
+	f := must(Build(keys, Params{Kind: Fuse, FPR: 0.001}))
+	for i, maybe := range must(f.TestMany(keys, nil)) {
+		if !maybe || !f.Test(keys[i]) {
+			t.Fatalf("false nay for key %d", i)
+		}
+	}
+}
+
 func TestFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.nay")
 	f := must(Build(numbered("key", 100), some(Blocked)))
@@ -218,13 +273,14 @@ func TestClosed(t *testing.T) {
 	f := must(New(some(Blocked)))
 	f.Close()
 	f.Close()
-	for _, f := range []*Filter{f, {}} {
+	for _, f := range []*Filter{f, {}, nil} {
 		_, err1 := f.MarshalBinary()
 		_, err2 := f.Stats()
 		_, err3 := f.Copy()
 		_, err4 := f.Key("a")
 		_, err5 := f.TestMany(numbered("", 2), nil)
-		for i, err := range []error{err1, err2, err3, err4, err5, f.AddString("a"), f.Merge(f), f.Fold(2), f.ClearAll(),
+		_, err6 := f.TestRange(nil, nil)
+		for i, err := range []error{err1, err2, err3, err4, err5, err6, f.AddString("a"), f.Merge(f), f.Fold(2), f.ClearAll(),
 			f.Save("none"), f.SetKeyDescription("int"), f.SetMeta([]byte("x")), f.Unlock([16]byte{})} {
 			if !errors.Is(err, ErrInvalid) {
 				t.Errorf("call %d of a closed filter: %v", i, err)

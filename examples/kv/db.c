@@ -160,7 +160,7 @@ typedef struct get {
 } get;
 
 /* Of a lookup in the tables. */
-static void get_step(void *ctx, const nay_sst_lookup_step *step) {
+static nay_status get_step(void *ctx, const nay_sst_lookup_step *step) {
   const get *g = ctx;
   char text[200];
   int n = snprintf(text, sizeof text, "level %zu, %06" PRIu64 ".ldb: %s", step->level,
@@ -169,6 +169,7 @@ static void get_step(void *ctx, const nay_sst_lookup_step *step) {
     snprintf(text + n, sizeof text - (size_t)n, " (offset %" PRIu64 ", %" PRIu64 " bytes)",
              step->offset, step->nbytes);
   g->trace(g->ctx, text);
+  return NAY_OK;
 }
 
 nay_status kv_get(kv *db, kv_slice key, uint64_t snapshot, kv_bytes *value, kv_trace trace,

@@ -12,7 +12,8 @@ PG_MODULE_MAGIC;
 
 static void *pg_alloc(void *ctx, size_t size) {
   if (size > MaxAllocHugeSize) return NULL;
-  return MemoryContextAllocExtended(ctx, size, MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
+  return nay_sql_memory(MemoryContextAllocExtended(ctx, size, MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM),
+                        size);
 }
 
 static void pg_release(void *ctx, void *ptr, size_t size) {
@@ -98,7 +99,7 @@ NAY_PG_FUNCTION(nay_pg_in) {
   const char *text = PG_GETARG_CSTRING(0);
   size_t len = strlen(text);
   if (len > MaxAllocSize - 8) pg_too_large(len / 4 * 3);
-  int cap = pg_b64_dec_len((int)len);
+  int cap = (int)(len / 4 * 3 + 3); /* pg_b64_dec_len overflows above 683 MiB */
   struct varlena *value = palloc(VARHDRSZ + (size_t)cap);
   int got = pg_b64_decode(text, (int)len, VARDATA(value), cap);
   if (got < 0)
@@ -117,7 +118,7 @@ NAY_PG_FUNCTION(nay_pg_out) {
     ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
                     errmsg("nay: the text of a filter of %zu bytes would exceed 1 GB", len),
                     errhint("Send it in binary, or split the keys.")));
-  int cap = pg_b64_enc_len((int)len);
+  int cap = (int)((len + 2) / 3 * 4); /* pg_b64_enc_len overflows above 512 MiB */
   char *text = palloc((size_t)cap + 1);
   int got = pg_b64_encode(VARDATA_ANY(value), (int)len, text, cap);
   if (got < 0) elog(ERROR, "nay: base64 did not fit");

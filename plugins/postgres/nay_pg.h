@@ -49,6 +49,10 @@ nay_pg_type nay_pg_type_of(Oid oid, Oid collation);
 /* nay_pg_value: of a datum that is not NULL; bytes stay in the current context. */
 void nay_pg_value(const nay_pg_type *type, Datum datum, nay_sql_value *value);
 
+/* nay_pg_time: the readings of a timestamp or timestamptz. A filter does not say which of the two
+ * its keys were, and PostgreSQL's = converts one to the other in the session's zone. */
+void nay_pg_time(const nay_pg_type *type, Datum datum, nay_sql_readings *readings);
+
 /* nay_pg_literal: the readings of a quoted literal. */
 void nay_pg_literal(Datum datum, const nay_sql_probe *probe, nay_sql_readings *literal);
 

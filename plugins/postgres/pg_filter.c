@@ -89,30 +89,40 @@ NAY_PG_FUNCTION(nay_pg_contains) {
   PG_RETURN_BOOL(maybe);
 }
 
-NAY_PG_FUNCTION(nay_pg_contains_literal) {
-  pg_call *call = pg_call_of(fcinfo, true);
+/* All readings of a value: those of a literal, of a time, or one. */
+static void pg_read(const pg_call *call, const nay_sql_probe *probe, bool literal, Datum datum,
+                    nay_sql_readings *readings) {
+  readings->n = 1;
+  if (literal)
+    nay_pg_literal(datum, probe, readings);
+  else if (call->type.type == NAY_KEY_TIMESTAMP)
+    nay_pg_time(&call->type, datum, readings);
+  else
+    nay_pg_value(&call->type, datum, &readings->values[0]);
+}
+
+static Datum pg_contains_readings(FunctionCallInfo fcinfo, bool literal) {
+  pg_call *call = pg_call_of(fcinfo, literal);
   nay_sql_probe *probe = pg_call_probe(call, fcinfo->flinfo->fn_mcxt, PG_GETARG_DATUM(0));
-  nay_sql_readings literal;
+  nay_sql_readings readings;
   nay_sql_error error;
   bool maybe;
-  nay_pg_literal(PG_GETARG_DATUM(1), probe, &literal);
-  nay_pg_check(nay_sql_ask_literal(probe, &literal, &error, &maybe), &error);
+  pg_read(call, probe, literal, PG_GETARG_DATUM(1), &readings);
+  nay_pg_check(nay_sql_ask_literal(probe, &readings, &error, &maybe), &error);
   PG_RETURN_BOOL(maybe);
 }
 
-static Datum pg_contains_range(FunctionCallInfo fcinfo, bool is_literal) {
-  pg_call *call = pg_call_of(fcinfo, is_literal);
+NAY_PG_FUNCTION(nay_pg_contains_literal) { return pg_contains_readings(fcinfo, true); }
+
+NAY_PG_FUNCTION(nay_pg_contains_time) { return pg_contains_readings(fcinfo, false); }
+
+static Datum pg_contains_range(FunctionCallInfo fcinfo, bool literal) {
+  pg_call *call = pg_call_of(fcinfo, literal);
   nay_sql_probe *probe = pg_call_probe(call, fcinfo->flinfo->fn_mcxt, PG_GETARG_DATUM(0));
   nay_sql_readings ends[2];
   nay_sql_error error;
   bool maybe;
-  for (int i = 0; i < 2; i++) {
-    ends[i].n = 1;
-    if (is_literal)
-      nay_pg_literal(PG_GETARG_DATUM(1 + i), probe, &ends[i]);
-    else
-      nay_pg_value(&call->type, PG_GETARG_DATUM(1 + i), &ends[i].values[0]);
-  }
+  for (int i = 0; i < 2; i++) pg_read(call, probe, literal, PG_GETARG_DATUM(1 + i), &ends[i]);
   nay_pg_check(nay_sql_ask_range(probe, &ends[0], &ends[1], &error, &maybe), &error);
   PG_RETURN_BOOL(maybe);
 }

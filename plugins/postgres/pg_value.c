@@ -92,14 +92,58 @@ static int64_t pg_days(DateADT date) {
   return (int64_t)date + DAYS_TO_2000;
 }
 
+static bool pg_has_usecs(Timestamp time, int64_t *usecs) {
+  if (TIMESTAMP_IS_NOBEGIN(time)) *usecs = INT64_MIN;
+  if (TIMESTAMP_IS_NOEND(time)) *usecs = INT64_MAX;
+  return TIMESTAMP_NOT_FINITE(time) ||
+         (!__builtin_add_overflow((int64_t)time, USECS_TO_2000, usecs) && *usecs != INT64_MAX);
+}
+
 static int64_t pg_usecs(Timestamp time) {
-  if (TIMESTAMP_IS_NOBEGIN(time)) return INT64_MIN;
-  if (TIMESTAMP_IS_NOEND(time)) return INT64_MAX;
   int64_t usecs;
-  if (__builtin_add_overflow((int64_t)time, USECS_TO_2000, &usecs) || usecs == INT64_MAX)
+  if (!pg_has_usecs(time, &usecs))
     ereport(ERROR, (errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
                     errmsg("nay: timestamps after 294247-01-10 have no key")));
   return usecs;
+}
+
+/* One reading more, but for a time that has no key and so is in no filter. */
+static void pg_read_time(nay_sql_readings *readings, Timestamp time) {
+  int64_t usecs;
+  if (pg_has_usecs(time, &usecs))
+    nay_sql_int(&readings->values[readings->n++], NAY_KEY_TIMESTAMP, usecs);
+}
+
+static bool pg_zone_is_utc(void) {
+  long offset;
+  return pg_get_timezone_offset(session_timezone, &offset) && offset == 0;
+}
+
+/* What timestamp2timestamptz carries to an instant: its local time, also by the offsets of the day
+ * before and after, as a local time that a change of the clocks skips has one of those. */
+static void pg_read_local(nay_sql_readings *readings, TimestampTz instant) {
+  for (int days = -1; days <= 1; days++) {
+    struct pg_tm parts;
+    fsec_t fraction;
+    int west;
+    TimestampTz at = instant + days * 25 * USECS_PER_HOUR;
+    if (IS_VALID_TIMESTAMP(at) && timestamp2tm(at, &west, &parts, &fraction, NULL, NULL) == 0)
+      pg_read_time(readings, instant - west * USECS_PER_SEC);
+  }
+}
+
+void nay_pg_time(const nay_pg_type *type, Datum datum, nay_sql_readings *readings) {
+  Timestamp time = DatumGetTimestamp(datum);
+  int overflow = 0;
+  readings->n = 1;
+  nay_pg_value(type, datum, &readings->values[0]);
+  if (TIMESTAMP_NOT_FINITE(time) || pg_zone_is_utc()) return;
+  if (type->oid == TIMESTAMPTZOID) {
+    pg_read_local(readings, time);
+    return;
+  }
+  TimestampTz instant = timestamp2timestamptz_opt_overflow(time, &overflow);
+  if (overflow == 0) pg_read_time(readings, instant);
 }
 
 /* ---- any value ------------------------------------------------------------------------------- */
@@ -182,8 +226,13 @@ static bool pg_states(const nay_sql_probe *probe, nay_key_type type, nay_key_typ
   return probe->how.size != 0 && (probe->how.type == type || probe->how.type == ordered);
 }
 
-/* As text: of char(n) without trailing spaces, of name its first 63 bytes. As bytea, and as
- * timestamptz. */
+static Timestamp pg_time_in(PGFunction input, text *from) {
+  return DatumGetTimestamp(DirectFunctionCall3(input, CStringGetDatum(text_to_cstring(from)),
+                                               ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)));
+}
+
+/* As text: of char(n) without trailing spaces, of name its first 63 bytes. As bytea. As timestamptz
+ * by the session's zone; as timestamp, where PostgreSQL ignores a zone that the text has. */
 void nay_pg_literal(Datum datum, const nay_sql_probe *probe, nay_sql_readings *literal) {
   struct varlena *value = PG_DETOAST_DATUM_PACKED(datum);
   const char *chars = VARDATA_ANY(value);
@@ -191,11 +240,8 @@ void nay_pg_literal(Datum datum, const nay_sql_probe *probe, nay_sql_readings *l
   literal->n = 1;
   pg_text(chars, len, &literal->values[0]);
   if (pg_states(probe, NAY_KEY_TIMESTAMP, NAY_KEY_ORDERED_TIMESTAMP)) {
-    Datum time =
-        DirectFunctionCall3(timestamptz_in, CStringGetDatum(text_to_cstring((text *)value)),
-                            ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1));
-    nay_sql_int(&literal->values[literal->n++], NAY_KEY_TIMESTAMP,
-                pg_usecs(DatumGetTimestamp(time)));
+    pg_read_time(literal, pg_time_in(timestamptz_in, (text *)value));
+    pg_read_time(literal, pg_time_in(timestamp_in, (text *)value));
   }
   if (!pg_states(probe, NAY_KEY_TEXT, NAY_KEY_TEXT)) return;
   if (len > 0 && chars[len - 1] == ' ')

@@ -23,6 +23,11 @@ nay_status nay_sql_fail(nay_sql_error *error, nay_status status, const char *hin
 /* nay_sql_refuse: the error of a call of the library. diag may be NULL. */
 nay_status nay_sql_refuse(nay_sql_error *error, nay_status status, const nay_diag *diag);
 
+/* nay_sql_memory: fresh memory of an engine's allocator, advised to use huge pages when it is
+ * large: random probes of small pages miss the TLB. libnay does so for its own memory alone.
+ * Returns memory. */
+void *nay_sql_memory(void *memory, size_t size);
+
 /* ---- values ---------------------------------------------------------------------------------- */
 
 /*

@@ -1,10 +1,14 @@
 /* sql_probe.c - errors as SQL engines show them; filters that are probed row after row. */
+#define _DEFAULT_SOURCE 1 /* madvise */
 #include <float.h>
 #include <nay_range.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __unix__
+#include <sys/mman.h>
+#endif
 
 #include "nay_sql.h"
 
@@ -40,6 +44,21 @@ nay_status nay_sql_refuse(nay_sql_error *error, nay_status status, const nay_dia
   const char *text = nay_status_text(status);
   if (what == NULL) return nay_sql_fail(error, status, sql_hint(status), "%s", text);
   return nay_sql_fail(error, status, sql_hint(status), "%s: %s", text, what);
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+void *nay_sql_memory(void *memory, size_t size) {
+#ifdef MADV_HUGEPAGE
+  const uintptr_t huge = (uintptr_t)2 << 20;
+  uintptr_t start = ((uintptr_t)memory + huge - 1) & ~(huge - 1);
+  uintptr_t end = ((uintptr_t)memory + size) & ~(huge - 1);
+  if (memory != NULL && size >= 2 * huge && start < end)
+    (void)madvise((void *)start, end - start, MADV_HUGEPAGE);
+#else
+  (void)size;
+#endif
+  return memory;
 }
 
 /* ---- one filter ------------------------------------------------------------------------------ */

@@ -18,7 +18,7 @@ SQLITE_EXTENSION_INIT1
 
 static void *sqlite_alloc(void *ctx, size_t size) {
   (void)ctx;
-  return sqlite3_malloc64(size);
+  return nay_sql_memory(sqlite3_malloc64(size), size);
 }
 
 static void sqlite_release(void *ctx, void *ptr, size_t size) {

@@ -73,8 +73,17 @@ NAY_INLINE unsigned char nay__atomic_or8(unsigned char *p, unsigned char mask) {
 NAY_INLINE void nay__atomic_store8(unsigned char *p, unsigned char value) {
   __atomic_store_n(p, value, __ATOMIC_RELAXED);
 }
+/* nay__atomic_swap8, nay__atomic_ordered8: of locks; all threads see them in one order. */
 NAY_INLINE unsigned char nay__atomic_swap8(unsigned char *p, unsigned char value) {
-  return __atomic_exchange_n(p, value, __ATOMIC_ACQUIRE);
+  return __atomic_exchange_n(p, value, __ATOMIC_SEQ_CST);
+}
+NAY_INLINE unsigned char nay__atomic_ordered8(const unsigned char *p) {
+  return __atomic_load_n(p, __ATOMIC_SEQ_CST);
+}
+/* Of 8 bytes that are aligned to 8. */
+NAY_INLINE uint64_t nay__atomic_ordered64(const unsigned char *p) {
+  typedef uint64_t __attribute__((may_alias)) eight_bytes;
+  return __atomic_load_n((const eight_bytes *)(const void *)p, __ATOMIC_SEQ_CST);
 }
 NAY_INLINE uint64_t nay__atomic_load64(const uint64_t *p) {
   return __atomic_load_n(p, __ATOMIC_RELAXED);

@@ -89,6 +89,10 @@
 /* Static maps (family/map.h): the check bits of a hash are those of another mix. */
 #define NAY_MAP_CHECK 0x8ebc6af09c88c6e3u
 
+/* Exact lists (family/list.h): the exact level mixes hashes again; the seed of the second hash. */
+#define NAY_LIST_EXACT 0x9c30d5392af26013u
+#define NAY_LIST_SECOND 0xc5d1d6c8f4b0d2a7u
+
 /* ---- cuckoo ---- */
 
 #define NAY_CUCKOO_HEADER 64u /* bytes before the first bucket */

@@ -3,10 +3,11 @@
  *
  * Groups of 64 come from a feed (batch.h) that prefetches their cache lines. A batch that is large
  * for its filter, and whose caller does not ask which keys are new, is partitioned instead
- * (partitioned_add.c).
+ * (partitioned_add.c); so is a batch for a filter that other threads add to (concurrent_add.c).
  */
 #include "batch.h"
 #include "build/bulk_strategy.h"
+#include "build/concurrent_add.h"
 #include "build/partitioned_add.h"
 #include "filter.h"
 
@@ -92,7 +93,10 @@ static nay_status batch_add(nay_filter *f, const nay_batch_input *in, uint64_t *
   }
   size_t n = in->n;
   nay_status status = NAY_OK;
-  if (bitmap != NULL || !batch_add_partitioned(f, in)) {
+  bool partitioned = bitmap == NULL && batch_add_partitioned(f, in);
+  if (!partitioned && nay__concurrent_add_pays(f, n)) {
+    nay__concurrent_add(f, in, bitmap);
+  } else if (!partitioned) {
     status = batch_add_groups(f, in, bitmap, &n);
   }
   if (taken != NULL) *taken = n;

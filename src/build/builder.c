@@ -26,6 +26,7 @@
 #include "base/sort.h"
 #include "batch.h"
 #include "build/bulk_strategy.h"
+#include "build/list_build.h"
 #include "build/map_build.h"
 #include "build/parallel_sort.h"
 #include "build/partitioned_add.h"
@@ -66,6 +67,7 @@ struct nay_builder {
   nay_buffer keys;      /* layouts that take no hashes: keys, each after its length of 8 bytes */
   nay_map_builder *map; /* the pairs of a map, instead of all hashes; or NULL */
   nay_range_builder *range; /* the keys of a range filter, the same; or NULL */
+  nay_list_builder *list;   /* the keys of an exact list, the same; or NULL */
 };
 
 static void builder_drop_pages(nay_builder *b) {
@@ -122,6 +124,9 @@ nay_status nay__builder_check(const nay_params *params, nay_diag *diag, const na
   if (params->kind == NAY_RANGE) {
     return nay__fail(diag, NAY_EINVAL, "kind: a range filter is built of keys, not of hashes", 0);
   }
+  if (params->kind == NAY_LIST) {
+    return nay__fail(diag, NAY_EINVAL, "kind: a list is built of keys, not of hashes", 0);
+  }
   return nay__resolve_counted(params, 1, diag, family, &shape, hasher);
 }
 
@@ -166,6 +171,25 @@ static nay_status builder_new_range(const nay_params *params, const nay_allocato
   return NAY_OK;
 }
 
+static nay_status builder_new_list(const nay_params *params, const nay_allocator *allocator,
+                                   nay_diag *diag, nay_builder **builder) {
+  nay_hash_fn hasher;
+  nay_builder *b;
+  NAY_TRY(nay__list_params(params, diag));
+  NAY_TRY(nay__hasher_init(params, diag, &hasher));
+  NAY_TRY(
+      nay__builder_make(NULL, &nay__family_list, params, &hasher, NULL, true, allocator, diag, &b));
+  b->params.spill_dir = NULL;             /* the caller owns the string */
+  b->hasher.n9to16 = b->hasher.n4to8 = 0; /* no key takes the fast path: all of it is needed */
+  nay_status status = nay__list_builder_new(params, &hasher, &b->allocator, diag, &b->list);
+  if (status != NAY_OK) {
+    nay_builder_free(b);
+    return status;
+  }
+  *builder = b;
+  return NAY_OK;
+}
+
 nay_status nay_builder_new(const nay_params *from, const nay_allocator *allocator, nay_diag *diag,
                            nay_builder **builder) {
   nay_params full;
@@ -176,6 +200,7 @@ nay_status nay_builder_new(const nay_params *from, const nay_allocator *allocato
   NAY_TRY(nay__abi_read(NAY_ABI_PARAMS, from, diag, &full));
   if (params->kind == NAY_MAP) return builder_new_map(params, allocator, diag, builder);
   if (params->kind == NAY_RANGE) return builder_new_range(params, allocator, diag, builder);
+  if (params->kind == NAY_LIST) return builder_new_list(params, allocator, diag, builder);
   const nay_family *family;
   nay_hash_fn hasher;
   NAY_TRY(nay__builder_check(params, diag, &family, &hasher));
@@ -278,7 +303,8 @@ static void builder_close_window(nay_builder *b) {
 }
 
 static NAY_NOINLINE nay_status builder_push_any(nay_builder *b, nay_hash hash) {
-  if (b->map != NULL || b->range != NULL) return NAY_ENOTSUP; /* a hash is not enough */
+  bool by_key = b->map != NULL || b->range != NULL || b->list != NULL;
+  if (by_key) return NAY_ENOTSUP; /* a hash is not enough */
   builder_close_window(b);
   if (builder_is_duplicate(b, hash)) return NAY_OK;
   if (b->spill != NULL) {
@@ -334,6 +360,7 @@ NAY_FLATTEN static NAY_NOINLINE nay_status builder_add_any(nay_builder *b, const
   if (b == NULL || (key == NULL && len != 0)) return NAY_EINVAL;
   if (b->family != NULL && b->family->add_key != NULL) return builder_keep_key(b, key, len);
   if (b->range != NULL) return nay__range_builder_add(b->range, key, len);
+  if (b->list != NULL) return nay__list_builder_add(b->list, key, len, NAY_LIST_OF_UNIVERSE);
   NAY_TRY(nay__hasher_ready(&b->hasher));
   return builder_push(b, nay__hash_key(&b->hasher, key, len));
 }
@@ -356,13 +383,14 @@ nay_status nay_builder_add_column(nay_builder *b, const nay_column *column, size
   NAY_TRY(nay__hasher_ready(&b->hasher));
   if (b->map != NULL) return NAY_ENOTSUP;
   if (!nay__batch_all_ok(&in)) return NAY_EINVAL;
-  for (size_t i = 0; b->range != NULL && i < n; i++) {
+  bool by_key = b->range != NULL || b->list != NULL;
+  for (size_t i = 0; by_key && i < n; i++) {
     size_t len;
     const void *key = nay__batch_key(&in, i, &len);
-    NAY_TRY(nay__range_builder_add(b->range, key, len));
+    NAY_TRY(builder_add_any(b, key, len));
     if (taken != NULL) *taken = i + 1;
   }
-  if (b->range != NULL) return NAY_OK;
+  if (by_key) return NAY_OK;
   uint64_t lo[64], hi[64];
   for (size_t i = 0; i < n; i++) {
     if (i % 64 == 0) {
@@ -382,6 +410,8 @@ nay_status nay_builder_add_value_hash(nay_builder *b, nay_hash hash, uint64_t va
 
 nay_status nay_builder_add_value(nay_builder *b, const void *key, size_t len, uint64_t value) {
   if (b == NULL || (key == NULL && len != 0)) return NAY_EINVAL;
+  if (b->list != NULL && value > 1) return NAY_EINVAL;
+  if (b->list != NULL) return nay__list_builder_add(b->list, key, len, (unsigned)value);
   if (b->map == NULL) return NAY_ENOTSUP;
   NAY_TRY(nay__hasher_ready(&b->hasher));
   return nay__map_builder_add(b->map, nay__hash_key(&b->hasher, key, len).lo, value);
@@ -390,6 +420,7 @@ nay_status nay_builder_add_value(nay_builder *b, const void *key, size_t len, ui
 uint64_t nay_builder_nkeys(const nay_builder *b) {
   if (b != NULL && b->map != NULL) return nay__map_builder_npairs(b->map);
   if (b != NULL && b->range != NULL) return nay__range_builder_nkeys(b->range);
+  if (b != NULL && b->list != NULL) return nay__list_builder_nkeys(b->list);
   return b != NULL ? b->nkeys + builder_in_window(b) : 0;
 }
 
@@ -574,6 +605,7 @@ nay_status nay_builder_finish(nay_builder *b, nay_diag *diag, nay_filter **filte
   }
   if (b->map != NULL) return nay__map_builder_finish(b->map, diag, filter);
   if (b->range != NULL) return nay__range_builder_finish(b->range, diag, filter);
+  if (b->list != NULL) return nay__list_builder_finish(b->list, diag, filter);
   builder_close_window(b);
   const nay_family_bulk *bulk = b->family != NULL ? b->family->bulk : NULL;
   bool is_static = bulk != NULL && (bulk->solver != NULL || bulk->compose != NULL);
@@ -588,6 +620,7 @@ void nay_builder_free(nay_builder *b) {
   nay__hash_spill_free(b->spill);
   nay__map_builder_free(b->map);
   nay__range_builder_free(b->range);
+  nay__list_builder_free(b->list);
   nay_allocator a = b->allocator;
   nay__free(&a, b, sizeof *b);
 }

@@ -18,7 +18,8 @@ static bool bulk_ascending(const uint64_t *hashes, uint64_t n) {
 
 static bool bulk_partitioning_pays(const nay_filter *f, uint64_t n) {
   const nay_family_bulk *bulk = f->family->bulk;
-  if (bulk == NULL || bulk->add_partition == NULL || f->locks != NULL) return false;
+  if (bulk == NULL || bulk->add_partition == NULL) return false;
+  if (f->locks != NULL && bulk->add_held == NULL) return false;
   if ((f->flags & NAY_LOW_MEMORY) != 0) return false;
   uint64_t nbytes = f->nbytes;
   if (nbytes < NAY_OUT_OF_CACHE_BYTES || nbytes >= BULK_MAX_BYTES) return false;

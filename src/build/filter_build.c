@@ -66,6 +66,9 @@ nay_status nay_filter_build(const nay_params *from, const uint64_t *hashes, size
   if (params->kind == NAY_MAP) {
     return nay__fail(diag, NAY_ENOTSUP, "kind: a map is built of keys and values, by a builder", 0);
   }
+  if (params->kind == NAY_LIST) {
+    return nay__fail(diag, NAY_ENOTSUP, "kind: a list is built of keys, by a builder", 0);
+  }
   if (params->kind == NAY_RANGE) {
     return nay__fail(diag, NAY_ENOTSUP, "kind: a range filter is built of keys, by a builder", 0);
   }

@@ -55,7 +55,7 @@ struct nay_partitioner {
   size_t thread_bytes;
   unsigned npartitions, shift; /* partitions of 2^shift units */
   uint32_t queue_bytes;        /* a multiple of PARTITION_BUFFER */
-  uint8_t locks[NAY_NSTRIPES];
+  uint8_t locks[NAY_LOCK_BYTES];
 };
 
 /* A partition has a power of two of units, be they bits (bloom) or blocks. */
@@ -112,14 +112,28 @@ void nay__partitioner_free(nay_partitioner *p) {
   nay__free(&a, p, sizeof *p);
 }
 
+/* The locks of the filter, where others add to it, too: all regions that the partition touches. */
+static void partitioner_apply_shared(const nay_partitioner *p, const void *items, size_t nbytes,
+                                     uint64_t first, uint64_t count) {
+  unsigned shift = nay__region_shift(p->f->shape.nunits);
+  uint32_t from = (uint32_t)(first >> shift), to = (uint32_t)((first + count - 1) >> shift);
+  for (uint32_t region = from; region <= to; region++) nay__region_lock(p->f->locks, region);
+  p->f->family->bulk->add_partition(p->f, items, nbytes, first, count);
+  for (uint32_t region = from; region <= to; region++) nay__region_unlock(p->f->locks, region);
+}
+
 /* Adds the items of a queue to the filter. */
 static void partitioner_apply(nay_partitioner *p, const partitioner_thread *t, uint64_t partition) {
   uint64_t nunits = p->f->shape.nunits, first = partition << p->shift;
   uint64_t count = nay__min_u64((uint64_t)1 << p->shift, nunits - first);
-  uint8_t *lock = nay__spin_lock(p->locks, partition);
-  p->f->family->bulk->add_partition(p->f, t->queues + partition * p->queue_bytes,
-                                    t->used[partition], first, count);
-  nay__spin_unlock(lock);
+  const uint8_t *items = t->queues + partition * p->queue_bytes;
+  if (p->f->locks != NULL) {
+    partitioner_apply_shared(p, items, t->used[partition], first, count);
+  } else {
+    uint8_t *lock = nay__spin_lock(p->locks, nay__stripe_of(partition));
+    p->f->family->bulk->add_partition(p->f, items, t->used[partition], first, count);
+    nay__spin_unlock(lock);
+  }
   t->used[partition] = 0;
 }
 

@@ -19,6 +19,9 @@
  * too many steps (twice as slow). To find the places of all of them in the words as they were, and
  * then to shift each by what was inserted below it, is no faster: the number of instructions is the
  * limit, not the latency.
+ *
+ * Words of the plane are stored whole, and a reader that takes no lock sees bits of keys that are
+ * in: the kernels serve filters with concurrent adds, too.
  */
 #ifndef NAY_COUNTING_COMMON_H
 #define NAY_COUNTING_COMMON_H
@@ -49,10 +52,10 @@ NAY_INLINE uint64_t nay__counted_step(uint8_t *plane, uint8_t *word, uint64_t bi
   uint64_t counter = w & ((at << (NAY_COUNTER_SATURATED - 1)) - at);
   if (careful && NAY_UNLIKELY((counter | absent | ~once) == 0)) return 0; /* 14 zeros: saturated */
   if (removing) {
-    nay__store64le(plane, p ^ (bit & (0 - (uint64_t)((w & at) != 0))));
+    nay__shared_store64le(plane, p ^ (bit & (0 - (uint64_t)((w & at) != 0))));
     nay__store64le(word, w ^ above ^ (above >> 1 & (0 - at)));
   } else {
-    nay__store64le(plane, p | bit);
+    nay__shared_store64le(plane, p | bit);
     nay__store64le(word, w + above + (at & absent));
   }
   return fresh;

@@ -37,9 +37,35 @@ const nay_kernels *nay__kernels_at(size_t i) {
   return i < n ? tables[i] : NULL;
 }
 
+const nay_kernels *nay__kernels_shared_at(size_t i) {
+  const nay_kernels *tables[3] = {&nay__kernels_shared_bytes};
+  size_t n = 1;
+#if NAY_HAS_X86_KERNELS
+  for (size_t at = 0; nay__kernels_at(at) != NULL; at++) {
+    if (nay__kernels_at(at) == &nay__kernels_avx2) tables[n++] = &nay__kernels_shared_avx2;
+    if (nay__kernels_at(at) == &nay__kernels_avx512) tables[n++] = &nay__kernels_shared_avx512;
+  }
+#endif
+  return i < n ? tables[i] : NULL;
+}
+
 /* The last one is the best. */
-const nay_kernels *nay__kernels_best(void) {
+static const nay_kernels *dispatch_last(const nay_kernels *(*tables)(size_t)) {
   const nay_kernels *best = NULL, *next;
-  for (size_t i = 0; (next = nay__kernels_at(i)) != NULL; i++) best = next;
+  for (size_t i = 0; (next = tables(i)) != NULL; i++) best = next;
   return best;
+}
+
+const nay_kernels *nay__kernels_best(void) { return dispatch_last(nay__kernels_at); }
+
+/* ThreadSanitizer does not see loads and stores of wide vectors: it is given bytes, so that it
+ * finds adds that hold no lock. */
+#if defined(__has_feature)
+#define DISPATCH_TSAN __has_feature(thread_sanitizer)
+#else
+#define DISPATCH_TSAN 0
+#endif
+
+const nay_kernels *nay__kernels_shared(void) {
+  return DISPATCH_TSAN ? &nay__kernels_shared_bytes : dispatch_last(nay__kernels_shared_at);
 }

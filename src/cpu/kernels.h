@@ -336,8 +336,12 @@ typedef struct nay_kernels {
 } nay_kernels;
 
 extern const nay_kernels nay__kernels_scalar;
-/* relaxed atomics: probes from any thread, adds from those that hold the stripe (os/spin.h) */
-extern const nay_kernels nay__kernels_concurrent;
+/* nay__kernels_shared: for this CPU, for filters that take concurrent adds: probes from any thread,
+ * adds from those that hold the stripe or the region (os/spin.h). */
+const nay_kernels *nay__kernels_shared(void);
+
+/* nay__kernels_shared_at: the i-th such table that this CPU can run, that of bytes first. */
+const nay_kernels *nay__kernels_shared_at(size_t i);
 
 /* nay__kernels_best: for this CPU. */
 const nay_kernels *nay__kernels_best(void);

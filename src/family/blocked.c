@@ -89,17 +89,23 @@ void nay__blocked_bind_probe(nay_filter *f) { f->bits.probe = f->kernels->blocke
 static void blocked_bind(nay_filter *f) {
   nay__blocked_bind_probe(f);
   const nay_blocked_add_kernels *kernels = f->kernels->blocked_add;
-  f->add_blind = kernels->choose_add_blind != NULL ? kernels->choose_add_blind(&f->bits) : NULL;
+  bool alone = (f->flags & NAY_CONCURRENT) == 0 && kernels->choose_add_blind != NULL;
+  f->add_blind = alone ? kernels->choose_add_blind(&f->bits) : NULL;
 }
 
 /*
  * With many threads: adders lock the stripe of the block, so that finding a bit clear and setting
  * all of them is one step, and one of several adders of a key is told that it is new. Readers lock
- * nothing.
+ * nothing. Batches lock a region of blocks at a time (build/concurrent_add.c).
  */
+static uint8_t *blocked_lock(const nay_filter *f, uint64_t hash) {
+  uint64_t block = nay__reduce(hash, f->shape.nunits);
+  uint32_t region = (uint32_t)(block >> nay__region_shift(f->shape.nunits));
+  return nay__spin_lock(f->locks, nay__stripe_in_region(region, block));
+}
+
 static nay_status blocked_add(nay_filter *f, nay_hash h, bool *is_new) {
-  uint8_t *lock =
-      f->locks != NULL ? nay__spin_lock(f->locks, nay__reduce(h.lo, f->shape.nunits)) : NULL;
+  uint8_t *lock = f->locks != NULL ? blocked_lock(f, h.lo) : NULL;
   *is_new = f->kernels->blocked_add->add(&f->bits, h.lo);
   if (lock != NULL) nay__spin_unlock(lock);
   return NAY_OK;
@@ -141,6 +147,11 @@ static nay_status blocked_batch_add(nay_filter *f, const uint64_t *lo, const uin
   return NAY_OK;
 }
 
+/* The caller holds the regions of these hashes. */
+static uint64_t blocked_add_held(nay_filter *f, const uint64_t *lo, unsigned n, bool report) {
+  return f->kernels->blocked_add->add64(&f->bits, lo, n, NULL, report);
+}
+
 uint64_t nay__blocked_batch_test(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
                                  unsigned n, const uint64_t *next) {
   (void)hi;
@@ -156,11 +167,16 @@ static uint64_t blocked_least_hash(uint64_t unit, uint64_t n) {
   return hash;
 }
 
-/* Blind adds. None of the families that are loaded like this can fail. */
+/* Blind adds, of a caller who is alone in these blocks. None of the families that are loaded like
+ * this can fail. */
 static void blocked_add_all(nay_filter *f, const uint64_t *lo, size_t n) {
   for (size_t i = 0; i < n; i += 64) {
     unsigned group = n - i < 64 ? (unsigned)(n - i) : 64;
-    (void)f->family->batch->add(f, lo + i, NULL, group, NULL, NULL, NULL);
+    if (f->family->bulk->add_held != NULL) {
+      (void)f->family->bulk->add_held(f, lo + i, group, false);
+    } else {
+      (void)f->family->batch->add(f, lo + i, NULL, group, NULL, NULL, NULL);
+    }
   }
 }
 
@@ -290,6 +306,7 @@ static const nay_family_batch blocked_batch = {
 static const nay_family_bulk blocked_bulk = {
     .add_part = blocked_add_part,
     .add_partition = blocked_add_partition,
+    .add_held = blocked_add_held,
 };
 
 static const nay_family_algebra blocked_algebra = {

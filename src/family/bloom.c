@@ -85,7 +85,7 @@ static void bloom_bind(nay_filter *f) {
  * allows.
  */
 static nay_status bloom_add(nay_filter *f, nay_hash h, bool *is_new) {
-  uint8_t *lock = f->locks != NULL ? nay__spin_lock(f->locks, h.lo) : NULL;
+  uint8_t *lock = f->locks != NULL ? nay__spin_lock(f->locks, nay__stripe_of(h.lo)) : NULL;
   *is_new = f->kernels->bloom->add(&f->bits, h.lo);
   if (lock != NULL) nay__spin_unlock(lock);
   return NAY_OK;
@@ -99,10 +99,26 @@ static void bloom_explain(const nay_filter *f, nay_hash h, nay_explain_run *run)
   nay__explain_bloom(run, f->bits.bytes, f->shape.nunits, f->shape.k, h.lo);
 }
 
+static void bloom_prefetch_bits(const nay_filter *f, uint64_t h, uint32_t probes) {
+  for (uint32_t i = 0; i < f->shape.k && i < probes; i++, h *= NAY_G64) {
+    NAY_PREFETCH(f->bits.bytes + (nay__reduce(h, f->shape.nunits) >> 3));
+  }
+}
+
+/* Adds of several threads. Who does not ask which keys are new needs no lock: setting a bit is
+ * atomic by itself. All lines are prefetched, since an atomic or waits for its own. */
+static nay_status bloom_add_shared(nay_filter *f, const uint64_t *lo, const uint64_t *hi,
+                                   unsigned n, uint64_t *bitmap, size_t *taken) {
+  for (unsigned i = 0; i < n && !f->bits.in_cache; i++) bloom_prefetch_bits(f, lo[i], NAY_MAX_K);
+  if (bitmap != NULL) return nay__add_each(bloom_add, f, lo, hi, n, bitmap, taken);
+  (void)f->kernels->bloom->add64(&f->bits, lo, n, false);
+  return NAY_OK;
+}
+
 static nay_status bloom_batch_add(nay_filter *f, const uint64_t *lo, const uint64_t *hi, unsigned n,
                                   const uint64_t *next, uint64_t *bitmap, size_t *taken) {
   (void)next;
-  if (f->locks != NULL) return nay__add_each(bloom_add, f, lo, hi, n, bitmap, taken);
+  if (f->locks != NULL) return bloom_add_shared(f, lo, hi, n, bitmap, taken);
   uint64_t word = f->kernels->bloom->add64(&f->bits, lo, n, bitmap != NULL);
   if (bitmap != NULL) *bitmap = word;
   return NAY_OK;
@@ -112,12 +128,6 @@ static uint64_t bloom_batch_test(const nay_filter *f, const uint64_t *lo, const 
                                  unsigned n, const uint64_t *next) {
   (void)hi, (void)next;
   return f->kernels->bloom->test64(&f->bits, lo, n);
-}
-
-static void bloom_prefetch_bits(const nay_filter *f, uint64_t h, uint32_t probes) {
-  for (uint32_t i = 0; i < f->shape.k && i < probes; i++, h *= NAY_G64) {
-    NAY_PREFETCH(f->bits.bytes + (nay__reduce(h, f->shape.nunits) >> 3));
-  }
 }
 
 /*

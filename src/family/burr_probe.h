@@ -54,6 +54,11 @@ static inline bool nay__burr_find_bumped(const nay_burr *b, uint64_t x, nay_ribb
   return true;
 }
 
+/* nay__burr_find_any: the location of a key in the layer that has it; the last layer has slots. */
+NAY_INLINE void nay__burr_find_any(const nay_burr_view *v, uint64_t x, nay_ribbon_location *p) {
+  if (NAY_UNLIKELY(!nay__burr_find(v, x, p))) nay__burr_find_bumped(&v->burr, x, p);
+}
+
 /* nay_burr_second: the second layer, which has most of the bumped keys. */
 typedef struct nay_burr_second {
   nay_burr_layer layer;
@@ -119,5 +124,10 @@ NAY_INLINE void nay__burr_prefetch(const nay_ribbon_location *p) {
   for (const uint8_t *at = p->here; at < end; at += NAY_CACHE_LINE) NAY_PREFETCH(at);
   NAY_PREFETCH(end - 1);
 }
+
+/* nay__burr_words: what the slots of n premixed keys, at most 64, add up to: bit c is from column
+ * c. The last layer must have slots. */
+void nay__burr_words(const nay_kernels *kernels, const nay_burr_view *view, bool in_cache,
+                     const uint64_t *x, unsigned n, uint64_t *words);
 
 #endif /* NAY_BURR_PROBE_H */

@@ -27,7 +27,7 @@
  * turn a nay into a maybe. Pools are planned so that this does not happen to as many keys as the
  * filter is for: counting_plan.c.
  *
- * Threads: adds and removals lock the page; the plane is written byte by byte with atomic
+ * Threads: adds and removals lock the page; the plane is written word by word with atomic
  * stores, so readers need no lock. Bytes: doc/families/counting.md. Fan, Cao, Almeida, Broder,
  * Summary Cache, 2000 (counting); unary words beside a plane: the succinct filter of
  * fastfilter_cpp.
@@ -50,7 +50,8 @@ static double counting_fpr(const nay_shape *shape, uint64_t nkeys) {
 }
 
 static uint8_t *counting_lock(const nay_filter *f, uint64_t block) {
-  return f->locks != NULL ? nay__spin_lock(f->locks, block / NAY_COUNTING_PAGE) : NULL;
+  return f->locks != NULL ? nay__spin_lock(f->locks, nay__stripe_of(block / NAY_COUNTING_PAGE))
+                          : NULL;
 }
 
 static void counting_unlock(uint8_t *lock) {
@@ -80,31 +81,16 @@ static NAY_NOINLINE bool counting_rest(const nay_counting_table *t, uint64_t blo
   for (unsigned g = 0; g < NAY_COUNTING_GROUPS; g++) {
     if (mask[g] == 0) continue;
     nay_counting_group group = nay__counting_group_at(t, &page, block, g);
-    fresh |= nay__counting_group_change(t, &page, &group, mask[g], change);
+    fresh |= nay__counting_group_change(&page, &group, mask[g], change);
   }
   return fresh;
-}
-
-/* The kernel works on a copy of the bits, since others may read them. */
-static NAY_NOINLINE nay_counted counting_shared(const nay_counting_table *t,
-                                                const counting_location *at, uint64_t hash,
-                                                uint32_t k, nay_counting_change kernel) {
-  uint8_t copy[NAY_BLOCK_BYTES];
-  memcpy(copy, at->plane, sizeof copy);
-  nay_counted counted = kernel(copy, at->words, hash, k);
-  for (unsigned i = 0; i < sizeof copy; i += 8) {
-    nay__counting_store_plane(t, at->plane + i, nay__load64le(at->plane + i),
-                              nay__load64le(copy + i));
-  }
-  return counted;
 }
 
 /* Whether a bit of the key was clear. */
 NAY_INLINE bool counting_change(const nay_filter *f, const nay_counting_table *t, uint64_t block,
                                 uint64_t hash, nay_counting_change kernel, int change) {
   counting_location at = counting_locate(t, block);
-  nay_counted counted = NAY_UNLIKELY(t->shared) ? counting_shared(t, &at, hash, f->shape.k, kernel)
-                                                : kernel(at.plane, at.words, hash, f->shape.k);
+  nay_counted counted = kernel(at.plane, at.words, hash, f->shape.k);
   if (NAY_LIKELY(counted.left == 0)) return counted.fresh;
   return counting_rest(t, block, hash, counted.left, change) || counted.fresh;
 }
@@ -240,15 +226,14 @@ static void counting_add_part(nay_filter *f, const uint64_t *lo, uint64_t n, uns
 }
 
 /* Adds the counters of one group to those of another, stuck when either is. */
-static void counting_join(const nay_counting_table *dst, const nay_counting_page *dst_page,
-                          const nay_counting_group *to, const nay_counting_page *src_page,
-                          const nay_counting_group *from) {
+static void counting_join(const nay_counting_page *dst_page, const nay_counting_group *to,
+                          const nay_counting_page *src_page, const nay_counting_group *from) {
   uint64_t before = nay__load64le(to->plane), more = nay__load64le(from->plane);
   uint8_t sum[64], other[64];
   if (more == 0) return;
   bool counted = nay__counting_get(dst_page, to, sum);
   counted &= nay__counting_get(src_page, from, other);
-  nay__counting_store_plane(dst, to->plane, before, before | more);
+  nay__shared_store64le(to->plane, before | more);
   if (!counted) {
     if (nay__counting_flagged(dst_page, to)) nay__counting_record_delete(dst_page, to);
     nay__store64le(to->word, 0);
@@ -269,7 +254,7 @@ static void counting_join_block(const nay_counting_table *dst, uint64_t to,
   for (unsigned g = 0; g < NAY_COUNTING_GROUPS; g++) {
     nay_counting_group to_group = nay__counting_group_at(dst, &dst_page, to, g);
     nay_counting_group from_group = nay__counting_group_at(src, &src_page, from, g);
-    counting_join(dst, &dst_page, &to_group, &src_page, &from_group);
+    counting_join(&dst_page, &to_group, &src_page, &from_group);
   }
 }
 
@@ -282,7 +267,7 @@ static nay_status counting_merge(nay_filter *dst, const nay_filter *src) {
 static void counting_fold(const nay_filter *src, uint64_t factor, uint8_t *dst) {
   nay_shape shape = src->shape;
   shape.nunits /= factor;
-  nay_counting_table d = nay__counting_open(dst, &shape, false), s = nay__counting_of(src);
+  nay_counting_table d = nay__counting_open(dst, &shape), s = nay__counting_of(src);
   for (uint64_t block = 0; block < s.nblocks; block++) {
     counting_join_block(&d, block / factor, &s, block);
   }
@@ -359,7 +344,7 @@ static bool counting_groups_ok(const nay_counting_table *t, const nay_counting_p
 
 static nay_status counting_check(const nay_shape *shape, const uint8_t *payload, size_t len,
                                  nay_diag *diag) {
-  nay_counting_table t = nay__counting_open((uint8_t *)(uintptr_t)payload, shape, false);
+  nay_counting_table t = nay__counting_open((uint8_t *)(uintptr_t)payload, shape);
   for (uint64_t i = 0; i < nay__counting_npages(t.nblocks); i++) {
     nay_counting_page p = nay__counting_page_at(&t, i);
     const uint8_t *end = p.words + nay__counting_page_size(p.nblocks, t.spare);

@@ -26,7 +26,6 @@ typedef struct nay_counting_table {
   uint8_t *pages;
   uint64_t nblocks;
   uint32_t spare; /* records for each block */
-  bool shared;
 } nay_counting_table;
 
 typedef struct nay_counting_page {
@@ -45,14 +44,13 @@ NAY_INLINE uint32_t nay__counting_nrecords(unsigned nblocks, uint32_t spare) {
   return wanted < most ? wanted : most;
 }
 
-static inline nay_counting_table nay__counting_open(uint8_t *payload, const nay_shape *shape,
-                                                    bool shared) {
+static inline nay_counting_table nay__counting_open(uint8_t *payload, const nay_shape *shape) {
   return (nay_counting_table){payload, payload + shape->nunits * NAY_BLOCK_BYTES, shape->nunits,
-                              shape->extra >> 1, shared};
+                              shape->extra >> 1};
 }
 
 static inline nay_counting_table nay__counting_of(const nay_filter *f) {
-  return nay__counting_open(f->bits.bytes, &f->shape, f->locks != NULL);
+  return nay__counting_open(f->bits.bytes, &f->shape);
 }
 
 static inline unsigned nay__counting_rows(unsigned nblocks) { return (nblocks + 7) / 8; }
@@ -146,18 +144,6 @@ static inline void nay__counting_record_delete(const nay_counting_page *p,
   nay__counting_flip_flag(p, g, -1);
 }
 
-/* Readers probe the plane without a lock: bytes that change are stored one by one, atomically. */
-static inline void nay__counting_store_plane(const nay_counting_table *t, uint8_t *at,
-                                             uint64_t before, uint64_t after) {
-  if (!t->shared) {
-    nay__store64le(at, after);
-    return;
-  }
-  for (unsigned i = 0; i < 8; i++, before >>= 8, after >>= 8) {
-    if ((uint8_t)before != (uint8_t)after) nay__atomic_store8(at + i, (uint8_t)after);
-  }
-}
-
 static inline unsigned nay__counting_nibble(const uint8_t *record, unsigned bit) {
   return record[bit / 2] >> (bit % 2 * 4) & 15;
 }
@@ -225,8 +211,7 @@ static inline void nay__counting_put(const nay_counting_page *p, const nay_count
  * Adds 1 to the counters of mask, or takes it off, whatever the group is like. Returns whether one
  * of the bits was clear.
  */
-static inline bool nay__counting_group_change(const nay_counting_table *t,
-                                              const nay_counting_page *p,
+static inline bool nay__counting_group_change(const nay_counting_page *p,
                                               const nay_counting_group *g, uint64_t mask,
                                               int change) {
   uint8_t counts[64];
@@ -240,7 +225,7 @@ static inline bool nay__counting_group_change(const nay_counting_table *t,
     }
     nay__counting_put(p, g, counts);
   }
-  nay__counting_store_plane(t, g->plane, before, after);
+  nay__shared_store64le(g->plane, after); /* readers take no lock */
   return (mask & ~before) != 0;
 }
 

@@ -83,7 +83,7 @@ struct nay_filter {
   size_t mapping_len;
   void (*unmap)(void *mapping, size_t len);
   const struct nay_format *format; /* another system's layout; NULL: native */
-  uint8_t *locks;                  /* NAY_CONCURRENT: NAY_NSTRIPES of os/spin.h; NULL: none */
+  uint8_t *locks;                  /* NAY_CONCURRENT: those of os/spin.h; NULL: none */
   uint64_t nrefused;               /* removals of keys that test nay */
 };
 
@@ -243,6 +243,12 @@ typedef struct nay_family_bulk {
    */
   void (*add_partition)(nay_filter *, const void *items, size_t nbytes, uint64_t first,
                         uint64_t count);
+  /*
+   * Filters that take concurrent adds: adds up to 64 hashes whose units' regions (os/spin.h) the
+   * caller holds, and returns which are new, if `report`. Families whose add changes one unit, that
+   * of nay__reduce, and locks its stripe in its region.
+   */
+  uint64_t (*add_held)(nay_filter *, const uint64_t *lo, unsigned n, bool report);
   /* the bits of n hashes, k for each; families in which a hash has more than one unit */
   void (*locate_bits)(const nay_filter *, const uint64_t *lo, unsigned n, uint64_t *bits);
 } nay_family_bulk;

@@ -56,67 +56,9 @@ static nay_burr_view map_view(const nay_filter *f) {
 
 /* ---- lookup ---- */
 
-/* Four columns at a time: a nibble of the word from the lowest bits of four quarters. */
-static uint64_t map_word(const nay_ribbon_location *p) {
-  uint64_t word = 0;
-  unsigned c = 0;
-  for (; c + 4 <= p->columns; c += 4) {
-    uint64_t got = nay__burr_parities(nay__burr_column(p, c), nay__burr_column(p, c + 1),
-                                      nay__burr_column(p, c + 2), nay__burr_column(p, c + 3));
-    word |= ((got & NAY_BURR_QUARTERS) * 0x0001000200040008u >> 48 & 15) << c;
-  }
-  for (; c < p->columns; c++) word |= (uint64_t)nay__parity64(nay__burr_column(p, c)) << c;
-  return word;
-}
-
-NAY_INLINE void map_find(const nay_burr_view *v, uint64_t x, nay_ribbon_location *p) {
-  /* map_check has refused a map whose last layer has no slots */
-  if (NAY_UNLIKELY(!nay__burr_find(v, x, p))) nay__burr_find_bumped(&v->burr, x, p);
-}
-
-#define MAP_AHEAD 16u
-#define MAP_VECTOR_COLUMNS 4u /* fewer are faster one by one */
-
-NAY_INLINE void map_lookup_each(bool vectors, const nay_filter *f, const nay_burr_view *v,
-                                const uint64_t *x, unsigned n, uint64_t *words) {
-  for (unsigned from = 0; from < n; from += MAP_AHEAD) {
-    nay_ribbon_location locations[MAP_AHEAD];
-    unsigned group = n - from < MAP_AHEAD ? n - from : MAP_AHEAD;
-    for (unsigned i = 0; i < group; i++) {
-      map_find(v, x[from + i], &locations[i]);
-      if (n > 1 && !f->bits.in_cache) nay__burr_prefetch(&locations[i]);
-    }
-    for (unsigned i = 0; i < group; i++) {
-      words[from + i] = vectors ? f->kernels->ribbon->sum(&locations[i]) : map_word(&locations[i]);
-    }
-  }
-}
-
-static void map_lookup_batch(const nay_filter *f, const nay_burr_view *v, const uint64_t *x,
-                             unsigned n, uint64_t *words) {
-  nay_ribbon_map map = nay__burr_kernel_map(v, f->bits.in_cache);
-  uint64_t bumped;
-  f->kernels->ribbon->sum64(&map, x, n, words, &bumped);
-  if (bumped == 0) return;
-  nay_burr_second second = nay__burr_second_of(v);
-  for (; bumped != 0; bumped &= bumped - 1) {
-    unsigned i = nay__ctz64(bumped);
-    nay_ribbon_location p;
-    nay__burr_find_after(v, &second, x[i], &p);
-    words[i] = f->kernels->ribbon->sum(&p);
-  }
-}
-
 void nay__map_lookup(const nay_filter *f, const uint64_t *x, unsigned n, uint64_t *words) {
   nay_burr_view v = map_view(f);
-  const nay_ribbon_kernels *kernels = f->kernels->ribbon;
-  if (kernels != NULL && kernels->sum64 != NULL && n > 1) {
-    map_lookup_batch(f, &v, x, n, words);
-  } else if (kernels != NULL && v.burr.columns >= MAP_VECTOR_COLUMNS) {
-    map_lookup_each(true, f, &v, x, n, words);
-  } else {
-    map_lookup_each(false, f, &v, x, n, words);
-  }
+  nay__burr_words(f->kernels, &v, f->bits.in_cache, x, n, words);
 }
 
 /* Bit i: word i has the check bits of its hash; words become values, 0 where it has not. */
@@ -193,7 +135,7 @@ static void map_explain(const nay_filter *f, nay_hash h, nay_explain_run *run) {
 static unsigned map_probe_addresses(const nay_filter *f, nay_hash h, const uint8_t **addresses) {
   nay_burr_view v = map_view(f);
   nay_ribbon_location p;
-  map_find(&v, nay__premix(h.lo, nay__map_premix(f)), &p);
+  nay__burr_find_any(&v, nay__premix(h.lo, nay__map_premix(f)), &p);
   addresses[0] = p.here; /* and all up to the next address: less than a chunk */
   addresses[1] = p.next + p.columns * NAY_BURR_COLUMN - 1;
   return 2;

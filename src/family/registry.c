@@ -1,6 +1,7 @@
 /* registry.c - the native families by index, kind and name (families.h lists them), and what a
  * family without batches of its own has instead. */
 #include "family/family.h"
+#include "family/list.h"
 #include "family/map.h"
 #include "family/range.h"
 
@@ -8,7 +9,8 @@
 static const nay_family *const registry[] = {NAY_FAMILIES(REGISTRY_ENTRY)};
 
 /* Native families that are built of more than hashes: nay__family_at leaves them out. */
-static const nay_family *const registry_keyed[] = {&nay__family_map, &nay__family_range};
+static const nay_family *const registry_keyed[] = {&nay__family_map, &nay__family_range,
+                                                   &nay__family_list};
 #define REGISTRY_NKEYED (sizeof registry_keyed / sizeof registry_keyed[0])
 
 const nay_family *nay__family_at(size_t i) {

@@ -65,6 +65,9 @@ static nay_status decoder_length(const nay_decoder *d, const uint8_t *bytes, siz
   if (d->len != 0) memcpy(start, d->memory.at, d->len);
   memcpy(start + d->len, bytes, NAY_HEADER_LEN - d->len);
   NAY_TRY(nay__native_length(start, diag, total));
+  if (start[NAY_AT_KIND] == NAY_LIST) {
+    return nay__fail(diag, NAY_EFORMAT, "an exact list, not a filter", NAY_AT_KIND);
+  }
   if (start[NAY_AT_KIND] != NAY_MAP) return NAY_OK;
   return nay__fail(diag, NAY_EFORMAT, "a static map, not a filter", NAY_AT_KIND);
 }

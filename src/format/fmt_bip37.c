@@ -9,7 +9,7 @@
  * tweak and the flags follow the array, and are kept: they are the seed, and `extra`.
  *
  * Size: bytes = min(trunc(-n ln p / ln(2)^2), 288000) / 8, k = trunc(bytes * 8 / n * ln 2), at most
- * 50: the text of the BIP. Bitcoin Core divides bytes * 8 / n as integers; -k gives its k.
+ * 50: the text of the BIP. Bitcoin Core divides bytes * 8 / n as integers; params.k gives its k.
  */
 #include "base/bytes.h"
 #include "format/classic.h"
@@ -100,8 +100,8 @@ static void bip37_encode(const nay_filter *f, uint8_t *dst) {
 static nay_hash bip37_hash_of(const uint8_t *key, size_t len) {
   return (nay_hash){nay__murmur3_32(key, len, 0), 0};
 }
-static const nay_foreign_hash bip37_hash = {(nay_hash_kind)102, "murmur3-32", false,
-                                            bip37_hash_of,      NULL,         true};
+static const nay_foreign_hash bip37_hash = {
+    .kind = (nay_hash_kind)102, .name = "murmur3-32", .hash = bip37_hash_of, .by_key = true};
 
 static void bip37_locate(const nay_filter *f, const uint8_t *key, size_t len, uint64_t *at) {
   for (uint32_t i = 0; i < f->shape.k; i++) {

@@ -258,8 +258,11 @@ static bool bab_fits_json(const uint8_t *head, size_t nhead, uint64_t len) {
 
 static nay_hash bab_hash_of(const uint8_t *key, size_t len) { return nay__murmur3_128(key, len); }
 
-static const nay_foreign_hash bab_hash = {(nay_hash_kind)100, "murmur3x2", true,
-                                          bab_hash_of,        NULL,        true};
+static const nay_foreign_hash bab_hash = {.kind = (nay_hash_kind)100,
+                                          .name = "murmur3x2",
+                                          .has_hi = true,
+                                          .hash = bab_hash_of,
+                                          .by_key = true};
 
 static void bab_locate(const nay_filter *f, const uint8_t *key, size_t len, uint64_t *at) {
   nay_hash a = nay__murmur3_128(key, len), b = nay__murmur3_128_with(key, len, 1);

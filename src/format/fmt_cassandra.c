@@ -191,8 +191,8 @@ static nay_hash cassandra_hash_of(const uint8_t *p, size_t len) {
   return nay__murmur3_128_of(p, len, cassandra_tail_s8);
 }
 
-static const nay_foreign_hash cassandra_hash = {(nay_hash_kind)88, "murmur3-s8", true,
-                                                cassandra_hash_of, NULL,         false};
+static const nay_foreign_hash cassandra_hash = {
+    .kind = (nay_hash_kind)88, .name = "murmur3-s8", .has_hi = true, .hash = cassandra_hash_of};
 
 /* ---- the probing scheme ---- */
 

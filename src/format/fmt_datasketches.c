@@ -11,7 +11,7 @@
  * 1) % m.
  *
  * Size: bits = ceil(-n ln p / ln(2)^2), words of 64; k = max(1, ceil(bits / n * ln 2)) in Java,
- * which is taken here, and ceil(-ln p / ln 2) in C++, which -k gives.
+ * which is taken here, and ceil(-ln p / ln 2) in C++, which params.k gives.
  */
 #include "base/bytes.h"
 #include "format/classic.h"
@@ -136,7 +136,7 @@ static nay_hash ds_hash_seeded(uint64_t seed, const uint8_t *key, size_t len) {
   return (nay_hash){h0, XXH64(key, len, h0)};
 }
 static const nay_foreign_hash ds_hash = {
-    (nay_hash_kind)101, "xxh64-chained", true, NULL, ds_hash_seeded, false};
+    .kind = (nay_hash_kind)101, .name = "xxh64-chained", .has_hi = true, .seeded = ds_hash_seeded};
 
 static uint64_t ds_next(const nay_shape *shape, nay_hash *state) {
   state->lo += state->hi;

@@ -119,8 +119,8 @@ static nay_hash dcso_hash_of(const uint8_t *key, size_t len) {
   for (size_t i = 0; i < len; i++) h = (h * 0x100000001b3u) ^ key[i];
   return (nay_hash){h % DCSO_Q, 0};
 }
-static const nay_foreign_hash dcso_hash = {(nay_hash_kind)99, "fnv1", false,
-                                           dcso_hash_of,      NULL,   false};
+static const nay_foreign_hash dcso_hash = {
+    .kind = (nay_hash_kind)99, .name = "fnv1", .hash = dcso_hash_of};
 
 /* ---- the family ---- */
 

@@ -75,8 +75,8 @@ static void guava_encode(const nay_filter *f, uint8_t *dst) {
   memcpy(dst + GUAVA_HEADER, f->bits.bytes, f->nbytes);
 }
 
-static const nay_foreign_hash guava_hash = {(nay_hash_kind)96, "murmur3", true,
-                                            nay__murmur3_128,  NULL,      false};
+static const nay_foreign_hash guava_hash = {
+    .kind = (nay_hash_kind)96, .name = "murmur3", .has_hi = true, .hash = nay__murmur3_128};
 
 static nay_hash guava_start(const nay_shape *shape, nay_hash hash) {
   if (shape->extra == GUAVA_MITZ_64) return hash;

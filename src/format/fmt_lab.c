@@ -51,7 +51,7 @@ static nay_hash lab_hash_of(const uint8_t *key, size_t len) {
   return (nay_hash){(uint32_t)h, h >> 32};
 }
 static const nay_foreign_hash lab_hash = {
-    (nay_hash_kind)67, "fnv1a-splitmix", true, lab_hash_of, NULL, false};
+    .kind = (nay_hash_kind)67, .name = "fnv1a-splitmix", .has_hi = true, .hash = lab_hash_of};
 
 const nay_format nay__format_lab = {
     .name = "lab",

@@ -48,8 +48,8 @@ static void leveldb_encode(const nay_filter *f, uint8_t *dst) {
 static nay_hash leveldb_bloom_hash_of(const uint8_t *key, size_t len) {
   return (nay_hash){nay__leveldb_hash(key, len, NAY_LEVELDB_SEED), 0};
 }
-static const nay_foreign_hash leveldb_bloom_hash = {(nay_hash_kind)64,     "leveldb", false,
-                                                    leveldb_bloom_hash_of, NULL,      false};
+static const nay_foreign_hash leveldb_bloom_hash = {
+    .kind = (nay_hash_kind)64, .name = "leveldb", .hash = leveldb_bloom_hash_of};
 
 const nay_format nay__format_leveldb = {
     .name = "leveldb",

@@ -70,8 +70,8 @@ static void minilsm_encode(const nay_filter *f, uint8_t *dst) {
 static nay_hash minilsm_hash_of(const uint8_t *key, size_t len) {
   return (nay_hash){nay__farm_fingerprint32(key, len), 0};
 }
-static const nay_foreign_hash minilsm_hash = {(nay_hash_kind)65, "farm32", false,
-                                              minilsm_hash_of,   NULL,     false};
+static const nay_foreign_hash minilsm_hash = {
+    .kind = (nay_hash_kind)65, .name = "farm32", .hash = minilsm_hash_of};
 
 const nay_format nay__format_minilsm = {
     .name = "mini-lsm",

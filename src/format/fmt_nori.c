@@ -82,8 +82,8 @@ static void nori_encode(const nay_filter *f, uint8_t *dst) {
 static nay_hash nori_hash_of(const uint8_t *key, size_t len) {
   return (nay_hash){XXH64(key, len, 0), XXH64(key, len, 1)};
 }
-const nay_foreign_hash nay__nori_hash = {(nay_hash_kind)66, "xxh64x2", true,
-                                         nori_hash_of,      NULL,      false};
+const nay_foreign_hash nay__nori_hash = {
+    .kind = (nay_hash_kind)66, .name = "xxh64x2", .has_hi = true, .hash = nori_hash_of};
 
 const nay_format nay__format_nori = {
     .name = "nori",

@@ -201,12 +201,12 @@ static void rb_encode(const nay_filter *f, uint8_t *dst) { memcpy(dst, f->bits.b
 static nay_hash redisbloom_cf_hash_of(const uint8_t *key, size_t len) {
   return (nay_hash){nay__murmur64a(key, len, 0), 0};
 }
-static const nay_foreign_hash redisbloom_cf_hash = {(nay_hash_kind)80,     "murmur64a", false,
-                                                    redisbloom_cf_hash_of, NULL,        false};
-static const nay_foreign_hash redisbloom_bf_hash = {(nay_hash_kind)81, "murmur64a-x2", true,
-                                                    nay__murmur64x2,   NULL,           false};
-static const nay_foreign_hash redisbloom_old_bf_hash = {(nay_hash_kind)82, "murmur2-x2", true,
-                                                        nay__murmur32x2,   NULL,         false};
+static const nay_foreign_hash redisbloom_cf_hash = {
+    .kind = (nay_hash_kind)80, .name = "murmur64a", .hash = redisbloom_cf_hash_of};
+static const nay_foreign_hash redisbloom_bf_hash = {
+    .kind = (nay_hash_kind)81, .name = "murmur64a-x2", .has_hi = true, .hash = nay__murmur64x2};
+static const nay_foreign_hash redisbloom_old_bf_hash = {
+    .kind = (nay_hash_kind)82, .name = "murmur2-x2", .has_hi = true, .hash = nay__murmur32x2};
 
 const nay_format nay__format_redisbloom_bf = {
     .name = "redisbloom-bf",

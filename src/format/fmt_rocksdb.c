@@ -76,15 +76,15 @@ static void rocksdb_encode(const nay_filter *f, uint8_t *dst) {
 static nay_hash rocksdb_hash_of(const uint8_t *key, size_t len) {
   return (nay_hash){nay__xxph3(key, len), 0};
 }
-const nay_foreign_hash nay__rocksdb_hash = {(nay_hash_kind)72, "xxph3", false,
-                                            rocksdb_hash_of,   NULL,    false};
+const nay_foreign_hash nay__rocksdb_hash = {
+    .kind = (nay_hash_kind)72, .name = "xxph3", .hash = rocksdb_hash_of};
 
 /* LevelDB's, with signed tail bytes. */
 static nay_hash rocksdb_legacy_hash_of(const uint8_t *key, size_t len) {
   return (nay_hash){nay__leveldb_hash_s8(key, len, NAY_LEVELDB_SEED), 0};
 }
-static const nay_foreign_hash rocksdb_legacy_hash = {(nay_hash_kind)73,      "leveldb-s8", false,
-                                                     rocksdb_legacy_hash_of, NULL,         false};
+static const nay_foreign_hash rocksdb_legacy_hash = {
+    .kind = (nay_hash_kind)73, .name = "leveldb-s8", .hash = rocksdb_legacy_hash_of};
 
 const nay_format nay__format_rocksdb_bloom = {
     .name = "rocksdb-bloom",

@@ -94,8 +94,8 @@ static void sbbf_encode(const nay_filter *f, uint8_t *dst) {
 static nay_hash sbbf_hash_of(const uint8_t *key, size_t len) {
   return (nay_hash){XXH64(key, len, 0), 0};
 }
-static const nay_foreign_hash sbbf_hash = {(nay_hash_kind)105, "xxh64", false,
-                                           sbbf_hash_of,       NULL,    false};
+static const nay_foreign_hash sbbf_hash = {
+    .kind = (nay_hash_kind)105, .name = "xxh64", .hash = sbbf_hash_of};
 
 const nay_format nay__format_sbbf = {
     .name = "sbbf",

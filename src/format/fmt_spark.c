@@ -135,9 +135,11 @@ static nay_hash spark_sql_seeded(uint64_t seed, const uint8_t *p, size_t len) {
 }
 
 static const nay_foreign_hash spark_hash = {
-    (nay_hash_kind)97, "murmur3-spark", true, NULL, spark_seeded, false};
-static const nay_foreign_hash spark_sql_hash = {
-    (nay_hash_kind)98, "xxh64-murmur3-spark", true, NULL, spark_sql_seeded, false};
+    .kind = (nay_hash_kind)97, .name = "murmur3-spark", .has_hi = true, .seeded = spark_seeded};
+static const nay_foreign_hash spark_sql_hash = {.kind = (nay_hash_kind)98,
+                                                .name = "xxh64-murmur3-spark",
+                                                .has_hi = true,
+                                                .seeded = spark_sql_seeded};
 
 /* ---- the probing scheme ---- */
 

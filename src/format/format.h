@@ -16,6 +16,7 @@
 #define NAY_TAKES_NBITS 0x01u
 #define NAY_TAKES_K 0x02u
 #define NAY_TAKES_SEED 0x04u
+#define NAY_TAKES_KEY 0x08u
 
 /*
  * NAY_FORMATS: every format, in the order of nay_format_at. X(file, name) stands for a
@@ -57,7 +58,16 @@
   X(bits_and_blooms, bits_and_blooms_json)    \
   X(bits_and_blooms, bits_and_blooms_json_le) \
   X(datasketches, datasketches) \
-  X(bip37, bip37)
+  X(bip37, bip37)              \
+  X(bip158, bip158)            \
+  X(binary_fuse, binary_fuse8)         \
+  X(binary_fuse, binary_fuse8_packed)  \
+  X(binary_fuse, binary_fuse16)        \
+  X(binary_fuse, binary_fuse16_packed) \
+  X(xor_filter, xor8)          \
+  X(xor_filter, xor8_packed)   \
+  X(xor_filter, xor16)         \
+  X(xor_filter, xor16_packed)
 /* clang-format on */
 
 struct nay_format {
@@ -127,6 +137,11 @@ struct nay_format {
  * mean. */
 nay_status nay__format_bits(const nay_format *format, const nay_params *params, nay_diag *diag,
                             double *bits_per_key);
+
+/* nay__format_hasher: the hash of a layout, with the seed or secret key of params. NAY_EINVAL: the
+ * layout is keyed, and params have no key. */
+nay_status nay__format_hasher(const nay_format *format, const nay_params *params, nay_diag *diag,
+                              nay_hash_fn *hasher);
 
 extern const nay_foreign_hash nay__nori_hash; /* of all layouts of nori */
 

@@ -132,7 +132,8 @@ static const char *format_refused(const nay_format *format, const nay_params *p)
   }
   if (p->k != 0 && (takes & NAY_TAKES_K) == 0) return "k: this layout takes it from bits_per_key";
   if (p->fold != 0) return "fold: this layout cannot be folded";
-  if (p->hash != NAY_HASH_XXH3) return "hash: this layout has one of its own, leave it 0";
+  bool keyed = (takes & NAY_TAKES_KEY) != 0 && p->hash == NAY_HASH_SIPHASH;
+  if (p->hash != NAY_HASH_XXH3 && !keyed) return "hash: this layout has one of its own, leave it 0";
   if (p->seed != 0 && (takes & NAY_TAKES_SEED) == 0) {
     return "seed: the hash of this layout has none";
   }
@@ -219,6 +220,17 @@ static nay_status format_shape(const nay_format *format, const nay_params *p, na
   return format->plan(p->nkeys, bits_per_key, diag, shape);
 }
 
+nay_status nay__format_hasher(const nay_format *format, const nay_params *params, nay_diag *diag,
+                              nay_hash_fn *hasher) {
+  *hasher = nay__hasher_foreign(format->hash);
+  hasher->seed = params->seed;
+  if (!hasher->locked) return NAY_OK;
+  if (params->hash != NAY_HASH_SIPHASH) {
+    return nay__fail(diag, NAY_EINVAL, "hash: this layout is keyed, and needs its secret key", 0);
+  }
+  return nay__hasher_unlock(hasher, params->key);
+}
+
 nay_status nay_format_plan(const nay_format *format, const nay_params *from, nay_diag *diag,
                            nay_plan *plan) {
   nay_params full;
@@ -264,9 +276,9 @@ nay_status nay_format_new(const nay_format *format, const nay_params *from,
   if (format->family->add == NULL) {
     return nay__fail(diag, NAY_ENOTSUP, "this layout needs all keys at once: take a builder", 0);
   }
-  nay_hash_fn hasher = nay__hasher_foreign(format->hash);
-  hasher.seed = params->seed;
+  nay_hash_fn hasher;
   nay_filter *f;
+  NAY_TRY(nay__format_hasher(format, params, diag, &hasher));
   nay_status status = nay__filter_make(format->family, &shape, &hasher, params->nkeys, 0, &a, &f);
   if (status != NAY_OK) return nay__filter_made(status, diag);
   f->format = format;
@@ -295,8 +307,8 @@ nay_status nay_format_builder_new(const nay_format *format, const nay_params *fr
   NAY_TRY(nay__abi_read(NAY_ABI_PARAMS, from, diag, &full));
   nay_shape shape;
   NAY_TRY(format_shape(format, params, diag, &shape));
-  nay_hash_fn hasher = nay__hasher_foreign(format->hash);
-  hasher.seed = params->seed;
+  nay_hash_fn hasher;
+  NAY_TRY(nay__format_hasher(format, params, diag, &hasher));
   return nay__builder_make(format, format->family, params, &hasher, format_builder_plan, false,
                            allocator, diag, builder);
 }
@@ -305,11 +317,14 @@ nay_status nay_format_builder_new(const nay_format *format, const nay_params *fr
 
 /*
  * The layout in which encode writes a filter if the caller names `format`; NULL when it cannot. One
- * reader takes all variants, so a filter stays in its own.
+ * reader takes all variants, so a filter stays in its own. Where two of them have the same bits and
+ * another hash (Spark's and those of its SQL) the reader goes by the name alone: they stay apart.
  */
 static const nay_format *format_written(const nay_format *format, const nay_filter *f) {
   const nay_format *own = nay_filter_format(f);
-  if (own == format || (own->variant != NULL && own->variant == format->variant)) return own;
+  bool variants = own->variant != NULL && own->variant == format->variant;
+  bool by_name = own->family == format->family && own->hash != format->hash;
+  if (own == format || (variants && !by_name)) return own;
   bool same = format->interchanges && own->interchanges && own->family == format->family;
   return same ? format : NULL;
 }

@@ -54,7 +54,7 @@ nay_status nay_params_plan(const nay_params *from, nay_diag *diag, nay_plan *pla
   uint64_t body = p.nbytes + (key ? NAY_SECTION_ALIGN : 0);
   p.nbytes_file = nay__body_at(key ? 2 : 1, body) + body;
   p.nbytes_build = p.nbytes + NAY_CACHE_LINE + sizeof(nay_filter);
-  if (family->concurrent && (params->flags & NAY_CONCURRENT) != 0) p.nbytes_build += NAY_NSTRIPES;
+  if (family->concurrent && (params->flags & NAY_CONCURRENT) != 0) p.nbytes_build += NAY_LOCK_BYTES;
   if (family->ordered) p.nbytes_build += nay__builder_memory(params->nkeys);
   if (nay__family_solver(family) != NULL) {
     p.nbytes_build += nay__static_build_memory(family, &shape, params);

@@ -48,7 +48,10 @@ nay_status nay__hasher_init(const nay_params *params, nay_diag *diag, nay_hash_f
 }
 
 nay_status nay__hasher_unlock(nay_hash_fn *hasher, const uint8_t key[16]) {
-  if (hasher->kind != NAY_HASH_SIPHASH || hash_key_check(key) != hasher->seed) return NAY_EKEY;
+  bool foreign = hasher->foreign != NULL && hasher->foreign->keyed != NULL;
+  if (!foreign && hasher->kind != NAY_HASH_SIPHASH) return NAY_EKEY;
+  if (foreign && hasher->locked) hasher->seed = hash_key_check(key);
+  if (hash_key_check(key) != hasher->seed) return NAY_EKEY;
   memcpy(hasher->key, key, sizeof hasher->key);
   hasher->locked = false;
   return NAY_OK;
@@ -62,6 +65,7 @@ bool nay__hasher_same(const nay_hash_fn *a, const nay_hash_fn *b) {
 static NAY_NOINLINE nay_hash hash_slow(const nay_hash_fn *hasher, const uint8_t *p, size_t len) {
   const nay_foreign_hash *foreign = hasher->foreign;
   if (foreign != NULL) {
+    if (foreign->keyed != NULL) return foreign->keyed(hasher->key, p, len);
     return foreign->seeded != NULL ? foreign->seeded(hasher->seed, p, len) : foreign->hash(p, len);
   }
   assert(hasher->kind == NAY_HASH_SIPHASH && "the hasher is not ready");

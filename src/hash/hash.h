@@ -30,6 +30,8 @@ typedef struct nay_foreign_hash {
   /* the bits of a key depend on more than two words tell: the family takes keys (add_key), and no
    * call that takes hashes */
   bool by_key;
+  /* instead of hash, where it has a secret key that no file contains; NULL: it has none */
+  nay_hash (*keyed)(const uint8_t secret[16], const uint8_t *key, size_t len);
 } nay_foreign_hash;
 
 /* nay_hash_fn: a public nay_hasher holds one, and so does every filter. */
@@ -60,12 +62,14 @@ nay_status nay__hasher_init(const nay_params *params, nay_diag *diag, nay_hash_f
 /* nay__hasher_seed: XXH3 with this seed. */
 nay_hash_fn nay__hasher_seed(uint64_t seed);
 
-/* nay__hasher_foreign: the hash of a layout, which has no seed. */
+/* nay__hasher_foreign: the hash of a layout, without a seed, and locked if it is keyed. */
 static inline nay_hash_fn nay__hasher_foreign(const nay_foreign_hash *function) {
-  return (nay_hash_fn){.kind = function->kind, .foreign = function};
+  return (nay_hash_fn){
+      .kind = function->kind, .locked = function->keyed != NULL, .foreign = function};
 }
 
-/* nay__hasher_unlock: NAY_EKEY when the check value of key is not hasher->seed. */
+/* nay__hasher_unlock: NAY_EKEY when the check value of key is not hasher->seed. Files of other
+ * systems have no check value: any key is taken. */
 nay_status nay__hasher_unlock(nay_hash_fn *hasher, const uint8_t key[16]);
 
 /* nay__hasher_ready: NAY_EKEY without the secret key, NAY_ENOTSUP if the caller hashes, or the

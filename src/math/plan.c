@@ -85,10 +85,13 @@ nay_status nay__params_knobs(const nay_params *p, unsigned knobs, nay_diag *diag
       {p->max_nbytes != 0, NAY_KNOB_MAX_NBYTES,
        "max_nbytes is for scalable and cuckoo, which grow"},
       {p->value_bits != 0, NAY_KNOB_VALUES, "value_bits is for maps"},
-      {p->check_bits != 0, NAY_KNOB_VALUES, "check_bits is for maps"},
+      {p->check_bits != 0, NAY_KNOB_VALUES, "check_bits is for maps and lists"},
       {p->range_length != 0, NAY_KNOB_RANGE, "range_length is for range filters"},
       {p->range_keys != 0, NAY_KNOB_RANGE, "range_keys is for range filters"},
       {p->range_delimiter != 0, NAY_KNOB_RANGE, "range_delimiter is for range filters"},
+      {p->list_base != 0, NAY_KNOB_LIST, "list_base is for lists"},
+      {p->list_prefix != 0, NAY_KNOB_LIST, "list_prefix is for lists"},
+      {p->list_delimiter != 0, NAY_KNOB_LIST, "list_delimiter is for lists"},
   };
   for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
     if (fields[i].is_set && (knobs & fields[i].knob) == 0) {

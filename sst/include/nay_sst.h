@@ -251,7 +251,7 @@ struct nay_sst_target {
 /* nay_sst_target_descriptor: writes to an open file descriptor from its current offset, and syncs
    the file. The descriptor stays yours. An unfinished table leaves bytes in the file. A pipe cannot
    be synced: set no_sync. */
-NAY_API nay_status nay_sst_target_descriptor(int fd, nay_sst_target *sink);
+NAY_API nay_status nay_sst_target_descriptor(int fd, nay_sst_target *target);
 
 /* nay_sst_memory: a table in memory. */
 typedef struct nay_sst_memory nay_sst_memory;
@@ -259,7 +259,7 @@ NAY_API nay_status nay_sst_memory_new(const nay_allocator *allocator, nay_sst_me
 NAY_API void nay_sst_memory_free(nay_sst_memory *memory);
 
 /* nay_sst_memory_target: a target that replaces the memory's table when it is finished. */
-NAY_API nay_status nay_sst_memory_target(nay_sst_memory *memory, nay_sst_target *sink);
+NAY_API nay_status nay_sst_memory_target(nay_sst_memory *memory, nay_sst_target *target);
 
 /* nay_sst_memory_bytes: the finished table; NULL before finish. The bytes are valid until the next
    target of this memory is made or the memory is freed. */
@@ -335,7 +335,7 @@ NAY_API nay_status nay_sst_writer_new(const char *path, const nay_sst_write_opti
  * fails, no callback of the target was called. nay_sst_writer_finish calls write, sync and finish.
  * nay_sst_writer_free calls abort unless a finish succeeded.
  */
-NAY_API nay_status nay_sst_writer_new_target(const nay_sst_target *sink,
+NAY_API nay_status nay_sst_writer_new_target(const nay_sst_target *target,
                                              const nay_sst_write_options *options,
                                              const nay_allocator *allocator, nay_diag *diag,
                                              nay_sst_writer **writer);

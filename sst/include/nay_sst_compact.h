@@ -110,7 +110,7 @@ typedef struct nay_sst_compact_options {
  * nay_sst_compact: merges n tables, newest first, into one table at path, which may be the path of
  * an input. stats may be NULL. After an error there is no new table. NAY_EMISMATCH: the inputs, or
  * inputs and write options, differ in the kind of keys, the comparator or the key description.
- * NAY_ENOTSUP: as nay_sst_lookup_new_tables. NAY_EINVAL: there are no tables, an option is wrong
+ * NAY_ENOTSUP: as nay_sst_lookup_new. NAY_EINVAL: there are no tables, an option is wrong
  * (target_bytes must be 0), or a comparator without equal_may_differ calls different bytes equal.
  * Errors of the inputs as nay_sst_iter, errors of the output as nay_sst_writer.
  */
@@ -132,8 +132,8 @@ typedef struct nay_sst_output {
   size_t largest_len;
   uint64_t smallest_sequence, largest_sequence; /* plain keys: 0 */
   uint64_t entries, deletions;
-  uint64_t nbytes;            /* length of the file */
-  const nay_sst_target *sink; /* copy of the target that received the table; path is then NULL */
+  uint64_t nbytes;              /* length of the file */
+  const nay_sst_target *target; /* copy of the target that received the table; path is then NULL */
 } nay_sst_output;
 
 /*

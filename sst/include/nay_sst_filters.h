@@ -140,8 +140,8 @@ NAY_API const char *nay_sst_filters_caveat(const nay_sst_filters *table, size_t 
 /* nay_sst_filters_step: a filter that is probed for a key. */
 typedef struct nay_sst_filters_step {
   size_t size;
-  /* The filter, valid during the call, for example for nay_explain. NULL: the filter is damaged, or
-     its policy has no format. */
+  /* The filter, valid during the call, for example for nay_filter_explain. NULL: the filter is
+     damaged, or its policy has no format. */
   const nay_filter *filter;
   uint64_t offset; /* offset of the filter in the file */
   const void *key; /* the probed bytes: the key or its prefix */
@@ -161,7 +161,7 @@ typedef nay_status (*nay_sst_filters_visitor)(void *ctx, const nay_sst_filters_s
  * have the key. NAY_EINVAL: an argument other than ctx is NULL.
  */
 NAY_API nay_status nay_sst_filters_explain(const nay_sst_filters *table, const void *key,
-                                           size_t len, nay_sst_filters_visitor sink, void *ctx,
+                                           size_t len, nay_sst_filters_visitor visit, void *ctx,
                                            bool *maybe);
 
 #ifdef __cplusplus

@@ -38,8 +38,6 @@ extern "C" {
  */
 typedef struct nay_sst_lookup nay_sst_lookup;
 
-NAY_API void nay_sst_lookup_free(nay_sst_lookup *lookup);
-
 /*
  * nay_sst_lookup_level: one level. The tables of an overlapping level are given newest first. The
  * tables of a disjoint level are given in ascending key order; their key ranges do not overlap, and
@@ -74,6 +72,7 @@ NAY_API nay_status nay_sst_lookup_new(const nay_sst_lookup_level *levels, size_t
                                       const nay_sst_lookup_options *options,
                                       const nay_allocator *allocator, nay_diag *diag,
                                       nay_sst_lookup **lookup);
+NAY_API void nay_sst_lookup_free(nay_sst_lookup *lookup);
 
 /*
  * nay_sst_lookup_edit: the tables that a level loses, in any order, and the tables that it gains. A
@@ -169,12 +168,15 @@ typedef struct nay_sst_lookup_step {
   const char *text;        /* the step as a short text, such as "filter: nay" */
 } nay_sst_lookup_step;
 
-typedef void (*nay_sst_lookup_visitor)(void *ctx, const nay_sst_lookup_step *step);
+/* nay_sst_lookup_visitor: receives each step, which is valid during the call. After a status other
+   than NAY_OK it gets no more steps, and the explanation returns that status. */
+typedef nay_status (*nay_sst_lookup_visitor)(void *ctx, const nay_sst_lookup_step *step);
 
-/* nay_sst_lookup_explain: nay_sst_lookup_get that reports each step to `call` (may be NULL). */
+/* nay_sst_lookup_explain: nay_sst_lookup_get that reports each step to `visit` (may be NULL). */
 NAY_API nay_status nay_sst_lookup_explain(const nay_sst_lookup *lookup, const void *key, size_t len,
-                                          uint64_t sequence, nay_sst_lookup_visitor call, void *ctx,
-                                          nay_diag *diag, nay_sst_value *value, size_t *table);
+                                          uint64_t sequence, nay_sst_lookup_visitor visit,
+                                          void *ctx, nay_diag *diag, nay_sst_value *value,
+                                          size_t *table);
 
 /* ---- counters -------------------------------------------------------------------------------- */
 

@@ -71,12 +71,12 @@ typedef struct nay_sst_parquet_column {
   uint64_t nfilters;
 } nay_sst_parquet_column;
 
-/* nay_sst_parquet_column_at: describes column i. NAY_ENOENT: past the last. */
+/* nay_sst_parquet_column_at: describes column i. NAY_EEND: past the last. */
 NAY_API nay_status nay_sst_parquet_column_at(const nay_sst_parquet *parquet, uint64_t i,
                                              nay_sst_parquet_column *column);
 
-/* nay_sst_parquet_find: finds a column by its name. NAY_ENOENT: no column has it. NAY_EINVAL:
-   several columns have it. */
+/* nay_sst_parquet_find: finds a column by its name. NAY_EINVAL: no column or several columns have
+   it; diag says which. */
 NAY_API nay_status nay_sst_parquet_find(const nay_sst_parquet *parquet, const char *name,
                                         nay_diag *diag, uint64_t *column);
 
@@ -87,17 +87,18 @@ typedef struct nay_sst_parquet_filter {
   uint64_t offset;
   uint64_t nbytes; /* length with the header; 0: only the filter's header states it */
   bool encrypted;
+  bool has_filter; /* false: offset, nbytes and encrypted are 0 */
 } nay_sst_parquet_filter;
 
-/* nay_sst_parquet_filter_at: describes the filter of a chunk. NAY_ENOENT: the chunk has no filter;
-   filter->nrows is set. NAY_EINVAL: there is no such chunk. */
+/* nay_sst_parquet_filter_at: describes the filter of a chunk. NAY_EINVAL: there is no such chunk.
+ */
 NAY_API nay_status nay_sst_parquet_filter_at(const nay_sst_parquet *parquet, uint64_t row_group,
                                              uint64_t column, nay_sst_parquet_filter *filter);
 
 /*
- * nay_sst_parquet_filter_read: reads a whole filter, in the layout sbbf. NAY_ENOENT: the chunk has
- * no filter. NAY_ENOTSUP: the filter is encrypted, or uses an algorithm that Parquet's
- * specification does not have. NAY_ECORRUPT.
+ * nay_sst_parquet_filter_read: reads a whole filter, in the layout sbbf. NAY_EINVAL: the chunk has
+ * no filter (nay_sst_parquet_filter_at tells), or there is no such chunk. NAY_ENOTSUP: the filter
+ * is encrypted, or uses an algorithm that Parquet's specification does not have. NAY_ECORRUPT.
  */
 NAY_API nay_status nay_sst_parquet_filter_read(nay_sst_parquet *parquet, uint64_t row_group,
                                                uint64_t column, const nay_allocator *allocator,
@@ -117,15 +118,16 @@ NAY_API nay_status nay_sst_parquet_key(const nay_sst_parquet *parquet, uint64_t 
  * nay_sst_parquet_may_contain: whether a row group may have a value. *maybe is also true if the
  * chunk has no filter, if nay cannot read the filter, and for NaN. A floating-point zero is probed
  * with both signs. NAY_EINVAL and NAY_ENOTSUP as nay_sst_parquet_key. NAY_ECORRUPT, NAY_EIO: the
- * filter is damaged or cannot be read, and *maybe is true. nay_sst_parquet_probe: the same with a
- * filter that nay_sst_parquet_filter_read has read.
+ * filter is damaged or cannot be read, and *maybe is true. nay_sst_parquet_filter_may_contain: the
+ * same with a filter that nay_sst_parquet_filter_read has read.
  */
 NAY_API nay_status nay_sst_parquet_may_contain(nay_sst_parquet *parquet, uint64_t row_group,
                                                uint64_t column, const char *text, size_t len,
                                                nay_diag *diag, bool *maybe);
-NAY_API nay_status nay_sst_parquet_probe(const nay_sst_parquet *parquet, uint64_t column,
-                                         const nay_filter *filter, const char *text, size_t len,
-                                         nay_diag *diag, bool *maybe);
+NAY_API nay_status nay_sst_parquet_filter_may_contain(const nay_sst_parquet *parquet,
+                                                      uint64_t column, const nay_filter *filter,
+                                                      const char *text, size_t len, nay_diag *diag,
+                                                      bool *maybe);
 
 #ifdef __cplusplus
 }

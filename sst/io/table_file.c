@@ -139,9 +139,9 @@ static nay_status io_fd_sync(void *ctx, nay_diag *diag) { return nay__file_sync(
 
 nay_status nay_sst_target_descriptor(int fd, nay_sst_target *sink) {
   if (fd < 0 || sink == NULL) return NAY_EINVAL;
-  NAY_TRY(nay__abi_check(NAY_ABI_SST_SINK, sink, NULL));
+  NAY_TRY(nay__abi_check(NAY_ABI_SST_TARGET, sink, NULL));
   nay_sst_target now = {.write = io_fd_write, .sync = io_fd_sync, .ctx = (void *)(intptr_t)fd};
-  nay__abi_write(NAY_ABI_SST_SINK, &now, sink);
+  nay__abi_write(NAY_ABI_SST_TARGET, &now, sink);
   return NAY_OK;
 }
 
@@ -193,11 +193,11 @@ static void io_memory_abort(void *ctx) { io_memory_clear(ctx); }
 
 nay_status nay_sst_memory_target(nay_sst_memory *m, nay_sst_target *sink) {
   if (m == NULL || sink == NULL) return NAY_EINVAL;
-  NAY_TRY(nay__abi_check(NAY_ABI_SST_SINK, sink, NULL));
+  NAY_TRY(nay__abi_check(NAY_ABI_SST_TARGET, sink, NULL));
   io_memory_clear(m);
   nay_sst_target now = {
       .write = io_memory_write, .finish = io_memory_finish, .abort = io_memory_abort, .ctx = m};
-  nay__abi_write(NAY_ABI_SST_SINK, &now, sink);
+  nay__abi_write(NAY_ABI_SST_TARGET, &now, sink);
   return NAY_OK;
 }
 

@@ -137,7 +137,7 @@ nay_status nay_sst_parquet_column_at(const nay_sst_parquet *p, uint64_t i,
                                      nay_sst_parquet_column *column) {
   if (p == NULL || column == NULL) return NAY_EINVAL;
   NAY_TRY(nay__abi_check(NAY_ABI_PARQUET_COLUMN, column, NULL));
-  if (i >= p->ncolumns) return NAY_ENOENT;
+  if (i >= p->ncolumns) return NAY_EEND;
   const parquet_column *c = &p->columns[i];
   nay_sst_parquet_column now = {.name = c->name, .type = c->type_text, .nfilters = c->nfilters};
   nay__abi_write(NAY_ABI_PARQUET_COLUMN, &now, column);
@@ -155,7 +155,7 @@ nay_status nay_sst_parquet_find(const nay_sst_parquet *p, const char *name, nay_
     at = i;
     found++;
   }
-  if (found == 0) return nay__fail(diag, NAY_ENOENT, "no column has this name", 0);
+  if (found == 0) return nay__fail(diag, NAY_EINVAL, "no column has this name", 0);
   if (found > 1) return nay__fail(diag, NAY_EINVAL, "several columns have this name", 0);
   *column = at;
   return NAY_OK;
@@ -175,9 +175,10 @@ nay_status nay_sst_parquet_filter_at(const nay_sst_parquet *p, uint64_t group, u
   nay_sst_parquet_filter now = {.nrows = p->group_rows[group],
                                 .offset = chunk->offset,
                                 .nbytes = chunk->nbytes,
-                                .encrypted = (chunk->flags & PARQUET_ENCRYPTED) != 0};
+                                .encrypted = (chunk->flags & PARQUET_ENCRYPTED) != 0,
+                                .has_filter = (chunk->flags & PARQUET_HAS_FILTER) != 0};
   nay__abi_write(NAY_ABI_PARQUET_FILTER, &now, filter);
-  return (chunk->flags & PARQUET_HAS_FILTER) != 0 ? NAY_OK : NAY_ENOENT;
+  return NAY_OK;
 }
 
 /* ---- filters ---- */
@@ -190,7 +191,7 @@ static nay_status parquet_header(nay_sst_parquet *p, const parquet_chunk *chunk,
   size_t at, len = PARQUET_HEAD;
   const char *what;
   if ((chunk->flags & PARQUET_HAS_FILTER) == 0) {
-    return nay__fail(diag, NAY_ENOENT, "the chunk has no filter", 0);
+    return nay__fail(diag, NAY_EINVAL, "the chunk has no filter", 0);
   }
   if ((chunk->flags & (PARQUET_ENCRYPTED | PARQUET_ELSEWHERE)) != 0) {
     return nay__fail(diag, NAY_ENOTSUP, "the filter is encrypted, or in another file", 0);
@@ -299,8 +300,9 @@ nay_status nay_sst_parquet_may_contain(nay_sst_parquet *p, uint64_t group, uint6
   }
   NAY_TRY(parquet_key_of(p, column, text, len, diag, &key));
   *maybe = true;
+  if ((chunk->flags & PARQUET_HAS_FILTER) == 0) return NAY_OK;
   nay_status status = parquet_header(p, chunk, diag, &header, &nbytes);
-  if (status == NAY_ENOENT || status == NAY_ENOTSUP || (status == NAY_OK && key.any)) return NAY_OK;
+  if (status == NAY_ENOTSUP || (status == NAY_OK && key.any)) return NAY_OK;
   NAY_TRY(status);
   NAY_TRY(parquet_probe_block(p, chunk, header, nbytes, parquet_hash(&key), diag, &found));
   if (!found && key.also_zero) {
@@ -311,9 +313,9 @@ nay_status nay_sst_parquet_may_contain(nay_sst_parquet *p, uint64_t group, uint6
   return NAY_OK;
 }
 
-nay_status nay_sst_parquet_probe(const nay_sst_parquet *p, uint64_t column,
-                                 const nay_filter *filter, const char *text, size_t len,
-                                 nay_diag *diag, bool *maybe) {
+nay_status nay_sst_parquet_filter_may_contain(const nay_sst_parquet *p, uint64_t column,
+                                              const nay_filter *filter, const char *text,
+                                              size_t len, nay_diag *diag, bool *maybe) {
   parquet_key key;
   if (filter == NULL || maybe == NULL) {
     return nay__fail(diag, NAY_EINVAL, "filter or maybe is NULL", 0);

@@ -40,12 +40,13 @@ static const char *get_step_text(nay_sst_lookup_what what) {
   return "unknown step";
 }
 
-NAY_NOINLINE static void get_report(const nay_get_trace *trace, nay_sst_lookup_step step) {
+NAY_NOINLINE static void get_report(nay_get_trace *trace, nay_sst_lookup_step step) {
+  if (trace->status != NAY_OK) return;
   step.size = sizeof step;
   step.text = get_step_text(step.what);
   step.level = trace->level;
   step.table = trace->table;
-  trace->call(trace->ctx, &step);
+  trace->status = trace->visit(trace->ctx, &step);
 }
 
 NAY_INLINE void get_trace(const nay_hash_memo *memo, nay_sst_lookup_what what) {

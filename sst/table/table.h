@@ -206,11 +206,13 @@ struct nay_sst {
   void *pool_entry; /* entry in the nay_sst_pool that opened the table; NULL: none did */
 };
 
-/* nay_get_trace: the callback that receives the steps of a get, and the table it reports. */
+/* nay_get_trace: the visitor that receives the steps of a get, the table that they report, and the
+ * first failure of the visitor, after which it is not called again. */
 typedef struct nay_get_trace {
-  nay_sst_lookup_visitor call;
+  nay_sst_lookup_visitor visit;
   void *ctx;
   size_t level, table;
+  nay_status status;
 } nay_get_trace;
 
 typedef struct nay_collector nay_collector;
@@ -222,8 +224,8 @@ typedef struct nay_hash_memo {
   nay_hasher hasher;
   nay_hash hash;
   uint64_t nhashes;
-  const nay_get_trace *trace; /* NULL: no trace */
-  nay_collector *collector;   /* see get.h; NULL: merge operands are an error */
+  nay_get_trace *trace;     /* NULL: no trace */
+  nay_collector *collector; /* see get.h; NULL: merge operands are an error */
 } nay_hash_memo;
 
 /* nay_sst__describe: fills in what nay_sst_stats shows of a table that has just been opened. */

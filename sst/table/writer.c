@@ -559,7 +559,7 @@ nay_status nay_sst_writer_new_target(const nay_sst_target *sink,
   if (sink == NULL || writer == NULL) {
     return nay__fail(diag, NAY_EINVAL, "sink or writer is NULL", 0);
   }
-  NAY_TRY(nay__abi_read(NAY_ABI_SST_SINK, sink, diag, &own));
+  NAY_TRY(nay__abi_read(NAY_ABI_SST_TARGET, sink, diag, &own));
   if (own.write == NULL) return nay__fail(diag, NAY_EINVAL, "the sink has no write", 0);
   return writer_new(NULL, &own, options, allocator, diag, writer);
 }

@@ -208,7 +208,7 @@ static nay_status compact_call(nay_compaction *c, const nay_sst *const *tables, 
                                nay_sst_compact_stats *stats) {
   nay_budget budget = {.limit = c->options.max_memory};
   if (tables == NULL || n == 0) return nay__fail(diag, NAY_EINVAL, "there are no tables", 0);
-  if (stats != NULL) NAY_TRY(nay__abi_check(NAY_ABI_SST_COMPACTED, stats, diag));
+  if (stats != NULL) NAY_TRY(nay__abi_check(NAY_ABI_SST_COMPACT_STATS, stats, diag));
   NAY_TRY(nay__allocator_read(allocator, diag, &budget.below));
   NAY_TRY(compact_begin(c, tables, n, diag));
   NAY_TRY(compact_locks(c, &budget, diag));
@@ -220,7 +220,8 @@ static nay_status compact_call(nay_compaction *c, const nay_sst *const *tables, 
   }
   nay_sst__budget_free(&budget);
   nay__mutex_free(&c->mutex);
-  if (status == NAY_OK && stats != NULL) nay__abi_write(NAY_ABI_SST_COMPACTED, &c->totals, stats);
+  if (status == NAY_OK && stats != NULL)
+    nay__abi_write(NAY_ABI_SST_COMPACT_STATS, &c->totals, stats);
   return status;
 }
 

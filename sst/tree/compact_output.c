@@ -23,7 +23,7 @@ static nay_status output_next(nay_compaction *c, nay_compact_output *o, nay_diag
     return nay__fail(diag, NAY_ECANCELED, "outputs.next returned no path for the next table", 0);
   }
   const nay_sst_target *sink = to->next_target(to->ctx);
-  if (sink != NULL) return nay__abi_read(NAY_ABI_SST_SINK, sink, diag, &o->sink);
+  if (sink != NULL) return nay__abi_read(NAY_ABI_SST_TARGET, sink, diag, &o->sink);
   return nay__fail(diag, NAY_ECANCELED, "outputs.next_target returned no sink for the next table",
                    0);
 }
@@ -117,7 +117,7 @@ nay_status nay_sst__compact_finish(nay_compact_range *r) {
                          .entries = o->entries,
                          .deletions = o->deletions,
                          .nbytes = nay_sst__writer_bytes(o->writer),
-                         .sink = o->path == NULL ? &o->sink : NULL};
+                         .target = o->path == NULL ? &o->sink : NULL};
   nay_sst_writer_free(o->writer);
   o->writer = NULL;
   r->stats.outputs++;

@@ -137,27 +137,30 @@ NAY_INLINE void lookup_counted(const nay_sst_lookup *l, const nay_hash_memo *mem
 }
 
 nay_status nay_sst_lookup_explain(const nay_sst_lookup *l, const void *key, size_t len,
-                                  uint64_t sequence, nay_sst_lookup_visitor call, void *ctx,
+                                  uint64_t sequence, nay_sst_lookup_visitor visit, void *ctx,
                                   nay_diag *diag, nay_sst_value *value, size_t *table) {
   NAY_TRY(lookup_check(l, key, len, sequence, diag, value));
   nay_target target = {len != 0 ? key : (const void *)"", len, NAY_KEY_TRAILER_OF(sequence)};
-  nay_get_trace trace = {call, ctx, 0, 0};
+  nay_get_trace trace = {.visit = visit, .ctx = ctx};
   nay_collector operands;
   operands.by = &l->merge;
   operands.allocator = &l->allocator;
   operands.started = false;
-  nay_hash_memo memo = {.trace = call != NULL ? &trace : NULL, .collector = &operands};
+  nay_hash_memo memo = {.trace = visit != NULL ? &trace : NULL, .collector = &operands};
   lookup_walk walk;
   lookup_start(&walk, l, &target);
   const nay_sst_lookup_slot *slot = NULL;
   value->deleted = false;
   nay_status status =
-      lookup_search(&walk, &target, &memo, call != NULL ? &trace : NULL, diag, value, &slot);
+      lookup_search(&walk, &target, &memo, visit != NULL ? &trace : NULL, diag, value, &slot);
   if (NAY_UNLIKELY(operands.started)) {
-    status = lookup_below(&walk, &memo, call != NULL ? &trace : NULL, status, diag, value, &slot);
+    status = lookup_below(&walk, &memo, visit != NULL ? &trace : NULL, status, diag, value, &slot);
   }
   lookup_counted(l, &memo);
   if (table != NULL && slot != NULL) *table = slot->number;
+  if (NAY_UNLIKELY(trace.status != NAY_OK)) {
+    return nay__fail(diag, trace.status, "the visitor ended the explanation", 0);
+  }
   if (status != NAY_OK) return status;
   return value->deleted ? NAY_ENOENT : NAY_OK;
 }

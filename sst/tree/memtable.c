@@ -314,7 +314,7 @@ static void source_free(void *ctx) {
 
 nay_status nay_sst_memtable_source(const nay_sst_memtable *m, nay_sst_source *source) {
   if (m == NULL || source == NULL) return NAY_EINVAL;
-  NAY_TRY(nay__abi_check(NAY_ABI_MERGE_SOURCE, source, NULL));
+  NAY_TRY(nay__abi_check(NAY_ABI_SST_SOURCE, source, NULL));
   memtable_source *c = nay__alloc(&m->allocator, sizeof *c);
   if (c == NULL) return NAY_ENOMEM;
   *c = (memtable_source){m, NULL};
@@ -329,6 +329,6 @@ nay_status nay_sst_memtable_source(const nay_sst_memtable *m, nay_sst_source *so
                               .value = source_value,
                               .free = source_free,
                               .stable = true};
-  nay__abi_write(NAY_ABI_MERGE_SOURCE, &all, source);
+  nay__abi_write(NAY_ABI_SST_SOURCE, &all, source);
   return NAY_OK;
 }

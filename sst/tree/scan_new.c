@@ -36,7 +36,7 @@ static nay_status merge_read_source(const nay_sst_scan_options *o, size_t i, nay
   memcpy(&size, at, sizeof size);
   if (size != o->sources[0].size)
     return merge_bad(diag, "the sources differ in their field size", i);
-  NAY_TRY(nay__abi_read(NAY_ABI_MERGE_SOURCE, at, diag, source));
+  NAY_TRY(nay__abi_read(NAY_ABI_SST_SOURCE, at, diag, source));
   bool calls = source->first != NULL && source->last != NULL && source->seek != NULL &&
                source->seek_for_prev != NULL && source->next != NULL && source->prev != NULL &&
                source->key != NULL && source->value != NULL;
@@ -212,7 +212,7 @@ nay_status nay_sst_scan_new(const nay_sst_lookup *lookup, const nay_sst_scan_opt
   nay_sst_scan_options o = {.size = sizeof o};
   nay_allocator a;
   if (merge == NULL) return merge_bad(diag, "merge is NULL", 0);
-  if (options != NULL) NAY_TRY(nay__abi_read(NAY_ABI_MERGE, options, diag, &o));
+  if (options != NULL) NAY_TRY(nay__abi_read(NAY_ABI_SST_SCAN, options, diag, &o));
   NAY_TRY(merge_check(&o, diag));
   NAY_TRY(nay__allocator_read(allocator, diag, &a));
   nay_sst_scan *m = nay__alloc(&a, sizeof *m);

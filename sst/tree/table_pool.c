@@ -276,7 +276,7 @@ void nay_sst_pool_evict(nay_sst_pool *c, const char *path) {
 static nay_status tables_options(const nay_sst_pool_options *from, nay_diag *diag,
                                  nay_sst_pool_options *o, nay_sst_read_options *read) {
   *read = (nay_sst_read_options){.size = sizeof *read};
-  NAY_TRY(nay__abi_read(NAY_ABI_SST_TABLES, from, diag, o));
+  NAY_TRY(nay__abi_read(NAY_ABI_SST_POOL, from, diag, o));
   if (o->max_open == 0) return nay__fail(diag, NAY_EINVAL, "max_open is 0", 0);
   if (o->read != NULL) NAY_TRY(nay__abi_read(NAY_ABI_SST_READ, o->read, diag, read));
   o->read = NULL; /* owned by the caller; the pool has a copy */
@@ -330,11 +330,11 @@ void nay_sst_pool_free(nay_sst_pool *c) {
 
 nay_status nay_sst_pool_stats(const nay_sst_pool *tables, nay_sst_pool_info *stats) {
   if (tables == NULL || stats == NULL) return NAY_EINVAL;
-  NAY_TRY(nay__abi_check(NAY_ABI_SST_TABLES_STATS, stats, NULL));
+  NAY_TRY(nay__abi_check(NAY_ABI_SST_POOL_INFO, stats, NULL));
   nay_sst_pool *c = (nay_sst_pool *)(uintptr_t)tables; /* the cast gives access to the mutex */
   nay__mutex_lock(&c->mutex);
   nay_sst_pool_info now = c->stats;
   nay__mutex_unlock(&c->mutex);
-  nay__abi_write(NAY_ABI_SST_TABLES_STATS, &now, stats);
+  nay__abi_write(NAY_ABI_SST_POOL_INFO, &now, stats);
   return NAY_OK;
 }

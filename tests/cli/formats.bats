@@ -83,10 +83,16 @@ refused() {
   seq 1000 > keys
   nay build -q -o f keys
   [ "$(nay check -c --format nay f keys)" -eq 1000 ]
+  echo 000102030405060708090a0b0c0d0e0f > secret
   for format in $(nay --version --json | jq -r '.formats[]'); do
-    case $format in nay | redis*) continue ;; esac # recognised, or sized by an FPR
-    nay build -q -f -n 1000 -b 10 --format "$format" -o "f.$format" keys
-    [ "$(nay check -c --format "$format" "f.$format" keys)" -eq 1000 ]
+    options=() size=10
+    case $format in
+      nay | redis*) continue ;; # recognised, or sized by an FPR
+      bip158) options=(--secret secret) size=24 ;;
+      xor* | binary-fuse*) options=(--key=int) size=20 ;; # numbers alone
+    esac
+    nay build -q -f -n 1000 -b "$size" "${options[@]}" --format "$format" -o "f.$format" keys
+    [ "$(nay check -c "${options[@]}" --format "$format" "f.$format" keys)" -eq 1000 ]
   done
 }
 
@@ -229,6 +235,10 @@ NAMES
     run -2 nay check f keyfile
     [[ $output == *"probably a filter ($format)"* ]]
   done << 'FILES'
+xorfilter/fuse8_ser_rnd_n100.bin binary-fuse8
+xorfilter/fuse16_ser_rnd_n100.bin binary-fuse16
+xorfilter/xor8_ser_rnd_n100.bin xor8
+xorfilter/xor16_ser_rnd_n100.bin xor16
 guava/bf_mitz64_str_n100_p0.01.bin guava
 guava/bf_mitz32_str_n100_p0.01.bin guava-mitz32
 spark/v1_string_key8_n100_fp0.03.bin spark-v1
@@ -264,4 +274,88 @@ FILES
   nay add -q --format dcso f.gz -o g -e more
   [ "$(nay check -c --format dcso g -e more)" -eq 1 ]
   [ "$(tail -c 9 g)" = "from here" ]
+}
+
+@test "xor_singleheader's: numbers alone, packed and serialized from each other" {
+  engines=$GOLDEN/engines/xorfilter
+  for name in fuse8:binary-fuse8 fuse16:binary-fuse16 xor8:xor8 xor16:xor16; do
+    seq 0 499 | nay build -q -b 20 --key=int --format "${name#*:}" -o f -f
+    cmp f "$engines/${name%:*}_ser_seq_n500.bin"
+    nay convert -q -f --format "${name#*:}" --to "${name#*:}-packed" f -o g
+    cmp g "$engines/${name%:*}_pack_seq_n500.bin"
+    nay convert -q -f --format "${name#*:}-packed" --to "${name#*:}" g -o f
+    cmp f "$engines/${name%:*}_ser_seq_n500.bin"
+    [ "$(seq 0 499 | nay check -c --key=int --format "${name#*:}" f)" -eq 500 ]
+    [ "$(nay check -c --format "${name#*:}" f -e 'a text, which is no number')" -eq 1 ] # never nay
+  done
+  run -2 nay build -q -b 20 --format xor8 -o h -e 'a text'
+  [[ $output == *"numbers of 64 bits, 8 bytes each"* ]]
+  run -2 nay build -q -p 0.1% --format xor8 -o h -e '8 bytes!'
+  [[ $output == *"-p: this layout has 1/256 and no less"* ]]
+  run -2 nay convert -q --format xor8 "$engines/xor8_ser_seq_n500.bin" --to xor16 -o h
+  [[ $output == *"rebuilt from the keys"* ]]
+  [ ! -e h ]
+}
+
+@test "BIP158: the key of the block, without which every answer is an error" {
+  gcs=$GOLDEN/engines/bitcoin/gcs_key8_n300_P19_M784931_4e21a0ff.bin
+  row=$(grep gcs_key8_n300 "$GOLDEN/engines/vectors.txt")
+  secret=${row#*secret=}
+  echo "${secret%%	*}" > key
+  for i in $(seq 0 299); do printf 'key%08d\n' "$i"; done > keys
+  nay build -q -b 24 --format bip158 --secret key -o f keys
+  cmp f "$gcs"
+  [ "$(nay check -c --format bip158 --secret key f keys)" -eq 300 ]
+  [ "$(nay check -c --format bip158 --secret key f -e nobody)" -eq 0 ]
+  run -2 nay check -c --format bip158 f keys
+  [[ $output == *"keyed: give its key with --secret"* ]]
+  run -2 nay build -q -b 24 --format bip158 -o g keys
+  [[ $output == *"needs its secret key"* ]]
+  nay info --format bip158 f | grep 'keys .* 300 of 300'
+  nay info --format bip158 f | grep 'caveat .* with the key of another block'
+  nay info --json --format bip158 f | jq -e '.locked and .hash == "siphash24" and (.caveats | length) == 1'
+}
+
+@test "convert: layouts of the same bits and another hash stay apart" {
+  seq 100 | nay build -q -p 3% -n 100 --key=int --format spark-v1 -o f
+  run -2 nay convert --format spark-v1 --to spark-sql-v1 f -o g
+  [[ $output == *"another hash"* && ! -e g ]]
+  nay build -q -b 10 --format rocksdb-legacy -o f -f -e key
+  run -2 nay convert --format rocksdb-legacy --to rocksdb-bloom f -o g
+  [[ $output == *"another hash"* && ! -e g ]]
+}
+
+@test "types of other systems: the bytes that they hash, and nothing of nay's states them" {
+  nay build -q -n 10 -p 0.01% --format guava --key=int32 -o f -e 5 -e -7
+  [ "$(nay check -c --format guava --key=hex f -e 05000000 -e f9ffffff)" -eq 2 ]
+  [ "$(nay check -c --format guava --key=int32 f -e 5 -e -7 -e 0x5)" -eq 3 ]
+  nay build -q -n 10 -f -p 0.01% --format spark-sql-v2 --key=date32 -o f -e 2024-02-29 -e 1969-12-31
+  [ "$(nay check -c --format spark-sql-v2 --key=hex f -e 464d0000 -e ffffffff)" -eq 2 ]
+  nay build -q -n 10 -f -p 0.01% --format guava --key=utf16 -o f -e $'a\xc3\xa4\xf0\x9f\x98\x80' -e ''
+  [ "$(nay check -c --format guava --key=hex f -e 6100e4003dd800de -e '')" -eq 2 ]
+  printf '%s,x\n' one two $'\xc3\xa4\xc3\xa4' > rows
+  [ "$(nay build -f -n 10 -p 0.01% --format guava --csv --key=utf16 -o f rows 2>&1 | grep -c 3.keys)" -eq 1 ]
+  [ "$(nay check -c --format guava --key=hex f -e 6f006e006500 -e e400e400)" -eq 2 ]
+  for bad in $'\xff' $'\xc0\x80' $'\xed\xa0\x80' $'\xf4\x90\x80\x80' $'\xe2\x82'; do
+    run -2 nay check --format guava --key=utf16 f -e "$bad"
+    [[ $output == *"not UTF-8"* ]]
+  done
+  for bad in 2147483648 -2147483649 9223372036854775807; do
+    run -2 nay check --format guava --key=int32 f -e "$bad"
+    [[ $output == *"not between -2^31 and 2^31 - 1"* ]]
+  done
+  run -2 nay build -q -o g --key=int32 -e 5
+  [[ $output == *"bytes that other systems hash"* && ! -e g ]]
+  nay build -q -o g --key=int -e 5
+  run -2 nay check g --key=int32 -e 5
+  [[ $output == *"bytes that other systems hash"* ]]
+  echo 5 > five
+  run -2 nay sst build -q --key=int32 -o t.ldb five
+  [[ $output == *"bytes that other systems hash"* && ! -e t.ldb ]]
+  for type in date bool; do
+    run -2 nay build -q -n 1 -p 1% --format spark-sql-v1 --key=$type -o h -e 2024-01-01
+    [[ $output == *"--key=${type}32"* || $output == *"not of type"* ]]
+    run -2 nay check --format spark-sql-v2 --key=$type "$GOLDEN/engines/spark/v2_sqllong_seq_n1000_s0_expected1000_bits8192.bin" -e 1
+    [[ $output == *"hashes 4 bytes of it: --key=${type}32"* ]]
+  done
 }

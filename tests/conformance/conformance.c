@@ -11,6 +11,7 @@
 #include <nay_format.h>
 #include <nay_key.h>
 #include <nay_map.h>
+#include <nay_range.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,6 +111,9 @@ static nay_params params(void) {
   p.max_nkeys = number("max_nkeys");
   p.value_bits = (uint32_t)number("value_bits");
   p.check_bits = (uint32_t)number("check_bits");
+  p.range_length = number("range_length");
+  p.range_keys = (uint32_t)number("range_keys");
+  p.range_delimiter = (uint32_t)number("range_delimiter");
   if (has("secret")) {
     bytes secret = unhex(get("secret"));
     p.hash = NAY_HASH_SIPHASH;
@@ -120,14 +124,27 @@ static nay_params params(void) {
   return p;
 }
 
-/* Key i of PREFIX:FIRST:COUNT is the text PREFIX and FIRST + i in decimal. Returns its length;
- * count: if not NULL. */
-static size_t key_at(uint64_t i, char key[80], uint64_t *count) {
+/* Key i of PREFIX:FIRST:COUNT, a field, is the text PREFIX and FIRST + i in decimal. Returns its
+ * length; count: if not NULL. */
+static size_t key_of(const char *field, uint64_t i, char key[80], uint64_t *count) {
   char prefix[64];
   uint64_t first = 0, n = 0;
-  if (sscanf(get("keys"), "%63[^:]:%" SCNu64 ":%" SCNu64, prefix, &first, &n) != 3) exit(2);
+  if (sscanf(get(field), "%63[^:]:%" SCNu64 ":%" SCNu64, prefix, &first, &n) != 3) exit(2);
   if (count != NULL) *count = n;
   return (size_t)snprintf(key, 80, "%s%" PRIu64, prefix, first + i);
+}
+static size_t key_at(uint64_t i, char key[80], uint64_t *count) {
+  return key_of("keys", i, key, count);
+}
+
+/* The key of a text as a value of a description; in place. */
+static nay_status typed(const char *description, char key[80], size_t *len) {
+  nay_key_description d = {.size = sizeof d};
+  uint8_t made[512];
+  nay_status status = nay_key_description_parse(description, NULL, &d);
+  if (status == NAY_OK) status = nay_key_convert(&d, key, *len, NULL, made, 80, len);
+  if (status == NAY_OK) memcpy(key, made, *len);
+  return status;
 }
 
 static nay_status open_as(const char *name, nay_filter **filter) {
@@ -230,7 +247,7 @@ static nay_status op_add(bytes *out) {
   return status;
 }
 
-/* A build, or a map: value i is i * mul mod 2^value_bits. */
+/* A build; with key_type of values of it. A map: value i is i * mul mod 2^value_bits. */
 static nay_status op_build(bytes *out) {
   nay_params p = params();
   nay_builder *b = NULL;
@@ -241,6 +258,8 @@ static nay_status op_build(bytes *out) {
   nay_status status = nay_builder_new(&p, NULL, NULL, &b);
   for (uint64_t i = 0; status == NAY_OK && i < n; i++) {
     size_t len = key_at(i, key, NULL);
+    if (has("key_type")) status = typed(get("key_type"), key, &len);
+    if (status != NAY_OK) break;
     status = p.kind == NAY_MAP ? nay_builder_add_value(b, key, len, i * number("mul") & mask)
                                : nay_builder_add(b, key, len);
   }
@@ -279,7 +298,26 @@ static nay_status op_change(bytes *out) {
   return status;
 }
 
-/* open, stats, probe, count, get, ask, meta: what a file answers. */
+/* Range i is from text i of keys to text i of ends, as values of what the filter states. */
+static nay_status ranges(nay_filter *f, bytes *out) {
+  uint8_t map[512] = {0};
+  char lo[80], hi[80];
+  uint64_t n;
+  nay_status status = NAY_OK;
+  key_at(0, lo, &n);
+  for (uint64_t i = 0; status == NAY_OK && i < n; i++) {
+    bool maybe = true;
+    size_t lo_len = key_at(i, lo, NULL), hi_len = key_of("ends", i, hi, NULL);
+    status = typed(nay_filter_key(f), lo, &lo_len);
+    if (status == NAY_OK) status = typed(nay_filter_key(f), hi, &hi_len);
+    if (status == NAY_OK) status = nay_filter_may_contain_range(f, lo, lo_len, hi, hi_len, &maybe);
+    if (maybe) map[i / 8] |= (uint8_t)(1u << i % 8);
+  }
+  if (status == NAY_OK) *out = hex(map, (size_t)(n + 7) / 8);
+  return status;
+}
+
+/* open, stats, probe, ranges, count, get, ask: what a file answers. */
 static nay_status op_file(bytes *out) {
   nay_filter *f = NULL;
   const char *op = get("op");
@@ -303,6 +341,8 @@ static nay_status op_file(bytes *out) {
       if (nay_filter_may_contain(f, k, len)) map[i / 8] |= (uint8_t)(1u << i % 8);
     }
     *out = hex(map, (size_t)(n + 7) / 8);
+  } else if (status == NAY_OK && strcmp(op, "ranges") == 0) {
+    status = ranges(f, out);
   } else if (status == NAY_OK && strcmp(op, "count") == 0) {
     status = nay_filter_count(f, key.at, key.len, &value);
     snprintf(line, sizeof line, "%" PRIu64, value);
@@ -338,12 +378,12 @@ static const struct {
   const char *name;
   nay_status (*run)(bytes *out);
   bool file; /* the answer is the bytes of a file */
-} ops[] = {{"hash", op_hash, false},       {"key", op_key, false},    {"plan", op_plan, false},
-           {"add", op_add, true},          {"build", op_build, true}, {"merge", op_change, true},
-           {"intersect", op_change, true}, {"fold", op_change, true}, {"remove", op_change, true},
-           {"open", op_file, false},       {"stats", op_file, false}, {"probe", op_file, false},
-           {"count", op_file, false},      {"get", op_file, false},   {"ask", op_file, false},
-           {"status", op_status, false}};
+} ops[] = {{"hash", op_hash, false},       {"key", op_key, false},      {"plan", op_plan, false},
+           {"add", op_add, true},          {"build", op_build, true},   {"merge", op_change, true},
+           {"intersect", op_change, true}, {"fold", op_change, true},   {"remove", op_change, true},
+           {"open", op_file, false},       {"stats", op_file, false},   {"probe", op_file, false},
+           {"count", op_file, false},      {"get", op_file, false},     {"ask", op_file, false},
+           {"ranges", op_file, false},     {"status", op_status, false}};
 
 /* The answer, or the name of a status; whether it is a file. */
 static bytes answer(bool *file) {

@@ -9,6 +9,7 @@
 A case is one line, an object whose names and values are strings without escapes, so that a language without a JSON
 parser splits the line at its quotes. README.md has the operations.
 """
+import datetime
 import importlib.util
 import json
 import os
@@ -179,6 +180,53 @@ def damage(f):
         case(f"damage/{name}-intact", "open", a=f[name], **reader)
 
 
+def ranges():
+    f = {}
+    be4 = {"kind": "range", "fpr": 0.1, "range_length": 2, "range_keys": 1, "nkeys": 600}
+    f["int"] = file("ranges/ordered-int", "build", kind="range", fpr=0.01, range_length=100, key_type="ordered-int",
+                    keys="-1:0:300")
+    f["float"] = file("ranges/ordered-float", "build", kind="range", fpr=0.01, range_length=1000, key_type="ordered-float",
+                      keys="1e:0:300")
+    f["date"] = file("ranges/ordered-date", "build", kind="range", bits_per_key=12, range_length=7, key_type="ordered-date",
+                     keys="2024-02-1:0:10")
+    f["decimal"] = file("ranges/decimal", "build", kind="range", fpr=0.01, range_length=10, range_keys=2,
+                        range_delimiter=ord("/"), keys="user/:1000:300")
+    f["be4"] = file("ranges/be4", "build", **be4, keys="key:100000:500")
+    f["more"] = file("ranges/be4-more", "build", **be4, keys="key:100400:200")
+    f["keyed"] = file("ranges/be4-keyed", "build", **be4, secret=SECRET, keys="key:100000:500")
+    f["0"] = file("ranges/none", "build", **be4, keys="key:0:0")
+    f["both"] = file("ranges/merged", "merge", a=f["be4"], b=f["more"])
+    case("ranges/merge-of-two-kinds", "merge", a=f["be4"], b=f["decimal"])
+    case("ranges/add", "add", kind="range", nkeys=10, fpr=0.01, range_length=10, keys="key:0:1")
+    case("ranges/no-length", "build", kind="range", fpr=0.01, keys="key:1000000:1")
+    case("ranges/no-value-of-the-type", "build", kind="range", fpr=0.01, range_length=10, key_type="ordered-date",
+         keys="2023-02-2:5:9")
+    for name, n, fpr in (("plan", 10**6, 0.01), ("plan-too-small", 10**6, 1e-18), ("plan-one", 1, 0.5)):
+        case(f"ranges/{name}", "plan", kind="range", nkeys=n, fpr=fpr, range_length=1000)
+    for name, keys, ends in (
+        ("int", "-1:0:300", "-1:0:300"), ("int-below", "-3:0:300", "-2:0:300"), ("int-above", "1:0:300", "2:0:300"),
+        ("int-upside-down", "-1:0:9", "-1:1:9"), ("int-no-value", "1x:0:9", "2x:0:9"), ("float", "1e:0:300", "1e:0:300"),
+        ("float-points", "1.5e:0:300", "1.5e:0:300"), ("float-long", "1.5e:0:300", "1.5e:1:300"),
+        ("date", "2024-02-1:0:10", "2024-02-1:0:10"), ("date-before", "2024-01-1:0:10", "2024-01-2:0:10"), ("decimal", "user/:1000:300", "user/:1000:300"),
+        ("decimal-below", "user/:0:1000", "user/:9:1000"), ("decimal-above", "user/:1300:900", "user/:1309:900"),
+        ("decimal-elsewhere", "group/:1000:300", "group/:1000:300"), ("decimal-two-prefixes", "group/:1:9", "user/:1:9"),
+        ("be4", "key:100000:500", "key:100000:500"), ("be4-absent", "key:100500:2000", "key:100501:2000"),
+        ("be4-pairs", "key:200000:2000", "key:200001:2000"), ("0", "key:100000:64", "key:100001:64"),
+        ("more", "key:100000:700", "key:100001:700"), ("both", "key:100000:1000", "key:100001:1000"),
+        ("keyed", "key:100000:64", "key:100001:64"),
+    ):
+        case(f"ranges/of-{name}", "ranges", a=f[name.split("-")[0]], keys=keys, ends=ends)
+    case("ranges/of-keyed-unlocked", "ranges", a=f["keyed"], unlock=SECRET, keys="key:100500:500", ends="key:100501:500")
+    case("ranges/of-a-bloom", "ranges", a="adding-bloom-300.bin", keys="key:0:9", ends="key:1:9")
+    for name in ("float", "be4", "0", "both"):
+        case(f"ranges/{name}-stats", "stats", a=f[name])
+    case("ranges/probe", "probe", a=f["be4"], keys="key:100400:1000")
+    for byte in (9, 40, 56, 64, 80, 88, 100, 130, 150, 200):
+        case(f"ranges/damage-flip-{byte}", "open", a=f["be4"], flip=8 * byte + byte % 8)
+    for cut in (0, 63, 88, 129, 500):
+        case(f"ranges/damage-cut-{cut}", "open", a=f["be4"], cut=cut)
+
+
 HAZARD = (10, 28, 37, 41, 51)  # of absent:0:64, those that are maybes
 NOBODY = 5
 
@@ -239,6 +287,7 @@ def make_cases():
     combining(f)
     reading(f)
     damage(f)
+    ranges()
     lab()
     statuses()
     names = [c["name"] for c in cases]
@@ -262,11 +311,32 @@ def load(path, name):
     return module
 
 
-def second_answer(reader, c):
-    """What the reader in plain Python, tests/golden/native/read_nay.py, says; None: it has no such operation."""
+def ordered_key(description, text):
+    """A text as a key of a range filter, by Python's own types."""
+    if description == "ordered-int":
+        number = int(text) + 2**63
+    elif description == "ordered-date":
+        number = (datetime.date.fromisoformat(text) - datetime.date(1970, 1, 1)).days + 2**63
+    elif description == "ordered-float":
+        bits, = struct.unpack(">Q", struct.pack(">d", float(text)))
+        number = ~bits % 2**64 if bits >> 63 else bits | 2**63
+    else:
+        return text.encode()
+    return number.to_bytes(8, "big")
+
+
+def texts(spec):
+    prefix, first, n = spec.split(":")
+    return [f"{prefix}{i}" for i in range(int(first), int(first) + int(n))]
+
+
+def second_answer(readers, c):
+    """What the readers in plain Python of tests/golden say (read_nay.py; of range filters read_range.py); None: they have no
+    such operation."""
+    reader = readers[c.get("a", "").startswith("ranges-")]
     if c["op"] == "hash" and "secret" not in c:
         return f"{reader.xxh3(bytes.fromhex(c['key']), int(c['seed'])):016x}"
-    if c["op"] not in ("open", "probe") or "format" in c or "map" in c["a"] or "maps" in c["a"]:
+    if c["op"] not in ("open", "probe", "ranges") or "format" in c or c["want"] in ("EKEY", "ENOTSUP") or "map" in c["a"] or "maps" in c["a"]:
         return None
     with open(os.path.join(HERE, "files", c["a"]), "rb") as f:
         data = bytearray(f.read())
@@ -280,11 +350,21 @@ def second_answer(reader, c):
         return refused.status.replace("NAY_", "")
     if c["op"] == "open":
         return "OK"
-    prefix, first, n = c["keys"].split(":")
-    bits = bytearray((int(n) + 7) // 8)
-    for i in range(int(n)):
-        if opened.may_contain(f"{prefix}{int(first) + i}".encode()):
-            bits[i // 8] |= 1 << i % 8
+    keys, maybes = texts(c["keys"]), []
+    if c["op"] == "probe":
+        has = opened.may_contain if reader is readers[0] else lambda key: reader.Range.has(opened, key)
+        maybes = [has(text.encode()) for text in keys]
+    else:
+        try:
+            ends = [[ordered_key((opened.description or b"").decode(), text) for text in some] for some in (keys, texts(c["ends"]))]
+        except ValueError:
+            return "EINVAL"
+        maybes = [reader.Range.ask(opened, lo, hi) for lo, hi in zip(*ends)]
+    if None in maybes:
+        return "EINVAL"
+    bits = bytearray((len(keys) + 7) // 8)
+    for i, maybe in enumerate(maybes):
+        bits[i // 8] |= bool(maybe) << i % 8
     return bits.hex()
 
 
@@ -308,12 +388,13 @@ def check(conformance):
                     path = os.path.join(side, name)
                     pair.append(open(path, "rb").read() if os.path.exists(path) else None)
                 report(pair[0] == pair[1], f"{name} is what make_vectors.py makes", "make_vectors.py CONFORMANCE")
-    reader = load(os.path.join(GOLDEN, "native", "read_nay.py"), "read_nay")
+    readers = [load(os.path.join(GOLDEN, folder, f"read_{name}.py"), f"second_{name}")
+               for folder, name in (("native", "nay"), ("range", "range"))]
     compared = wrong = 0
     with open(os.path.join(HERE, "vectors.jsonl"), encoding="ascii") as vectors:
         for line in vectors:
             c = json.loads(line)
-            got = second_answer(reader, c)
+            got = second_answer(readers, c)
             compared += got is not None
             if got is not None and got != c["want"]:
                 wrong += 1

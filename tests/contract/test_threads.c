@@ -120,6 +120,63 @@ static void concurrent_adds_lose_nothing(void **state) {
   nay_filter_free(serial);
 }
 
+/* ---- which keys are new, when several threads add the same ones in batches ---- */
+
+typedef struct claimer {
+  nay_filter *f;
+  const uint64_t *hashes;
+  size_t n, batch, first; /* it begins at `first` and goes round */
+  uint8_t *claims;        /* 1 for each key that was new to it */
+  nay_status status;
+  pthread_t thread;
+} claimer;
+
+static void *claimer_run(void *arg) {
+  claimer *c = arg;
+  uint64_t bitmap[4096 / 64];
+  for (size_t done = 0, n; done < c->n && c->status == NAY_OK; done += n) {
+    size_t at = (c->first + done) % c->n;
+    n = c->batch;
+    if (n > c->n - at) n = c->n - at;
+    if (n > c->n - done) n = c->n - done;
+    c->status = nay_filter_add_hash_many(c->f, c->hashes + at, NULL, n, bitmap, NULL);
+    for (size_t i = 0; i < n; i++) c->claims[at + i] = bitmap[i / 64] >> i % 64 & 1;
+  }
+  return NULL;
+}
+
+static void a_key_is_new_to_one_thread(void **state) {
+  const nay_family *family = *state;
+  const size_t batches[NTHREADS] = {4096, 1000, 513, 64};
+  if (!family->concurrent) return;
+  nay_params p = contract_params(family, NKEYS);
+  p.flags = NAY_CONCURRENT;
+  nay_filter *f = contract_new(&p);
+  uint64_t *hashes = malloc(NKEYS * sizeof *hashes), nclaimed = 0;
+  uint8_t *claims = calloc(NTHREADS, NKEYS);
+  claimer claimers[NTHREADS];
+  for (uint64_t i = 0; i < NKEYS; i++) hashes[i] = nay_hash_mix(i);
+  for (unsigned i = 0; i < NTHREADS; i++) {
+    claimers[i] = (claimer){f, hashes, NKEYS, batches[i], i * NKEYS / 64, claims + i * NKEYS, 0, 0};
+    assert_int_equal(pthread_create(&claimers[i].thread, NULL, claimer_run, &claimers[i]), 0);
+  }
+  for (unsigned i = 0; i < NTHREADS; i++) {
+    pthread_join(claimers[i].thread, NULL);
+    assert_ok(claimers[i].status);
+  }
+  for (uint64_t i = 0; i < NKEYS; i++) {
+    unsigned new_to = 0;
+    for (unsigned t = 0; t < NTHREADS; t++) new_to += claims[t * NKEYS + i];
+    assert_in_range(new_to, 0, 1);
+    nclaimed += new_to;
+    assert_true(nay_filter_may_contain_hash(f, (nay_hash){hashes[i], 0}));
+  }
+  assert_true(nclaimed > NKEYS - NKEYS / 50); /* the others were false positives */
+  free(hashes);
+  free(claims);
+  nay_filter_free(f);
+}
+
 /* Two threads add and two explain, in each family that takes concurrent adds. */
 static void explanations_beside_adds(void **state) {
   const nay_family *family = *state;
@@ -161,6 +218,7 @@ int main(void) {
   const contract_test tests[] = {
       CONTRACT(readers_share_a_const_filter, 0),
       CONTRACT_SETS(concurrent_adds_lose_nothing, 0),
+      CONTRACT(a_key_is_new_to_one_thread, NAY_CAN_ADD),
       CONTRACT(explanations_beside_adds, NAY_CAN_ADD),
       CONTRACT(readers_verify_a_lazy_map_together, 0),
   };

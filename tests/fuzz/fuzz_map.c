@@ -59,7 +59,7 @@ static void map_bytes(uint8_t *p, size_t len, bool seal) {
 
 static void map_pairs(const uint8_t *p, size_t n, unsigned check_bits) {
   static uint16_t table[65536]; /* 1 + the value; 0: absent */
-  uint64_t *hashes = malloc((n + 1) * 8), *values = malloc((n + 1) * 8), conflict = UINT64_MAX;
+  uint64_t *hashes = calloc(n + 1, 8), *values = calloc(n + 1, 8), conflict = UINT64_MAX;
   memset(table, 0, sizeof table);
   for (size_t i = 0; i < n; i++) {
     unsigned key = p[3 * i] | (unsigned)p[3 * i + 1] << 8;

@@ -10,7 +10,7 @@ import re
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-OWN = ("map", "native", "range")  # ours, listed by their own manifests
+OWN = ("list", "map", "native", "range")  # ours, listed by their own manifests
 ROW = re.compile(r"^\| `([^`]+)` \| `([0-9a-f]{64})` \|$", re.M)
 
 

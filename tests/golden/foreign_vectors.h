@@ -62,6 +62,11 @@ static inline size_t foreign_sm64le(uint64_t i, uint8_t *out) {
   return foreign_store(foreign_mix(i), 8, out);
 }
 
+/* Every key twice. */
+static inline size_t foreign_dup64le(uint64_t i, uint8_t *out) {
+  return foreign_sm64le(i < 1000000 ? i / 2 : i, out);
+}
+
 /* The double (i - 50) / 8. */
 static inline size_t foreign_dbl(uint64_t i, uint8_t *out) {
   double x = ((double)i - 50) / 8;
@@ -92,12 +97,14 @@ static inline golden_key foreign_engine_keys(const char *name) {
   static const struct {
     const char *name;
     golden_key make;
-  } sets[] = {
-      {"i64le", foreign_i64le},     {"i32le", foreign_i32le},   {"neg64le", foreign_neg64le},
-      {"mul64le", foreign_mul64le}, {"sm64le", foreign_sm64le}, {"utf8", foreign_utf8},
-      {"str16", foreign_str16},     {"dbl", foreign_dbl},       {"str", golden_str},
-      {"abs", golden_abs},          {"varlen", golden_varlen},  {"key8", foreign_key8},
-      {"bin", foreign_bin},         {"short", foreign_short},   {"emptyfirst", foreign_emptyfirst}};
+  } sets[] = {{"i64le", foreign_i64le},     {"i32le", foreign_i32le},
+              {"neg64le", foreign_neg64le}, {"mul64le", foreign_mul64le},
+              {"sm64le", foreign_sm64le},   {"dup", foreign_dup64le},
+              {"utf8", foreign_utf8},       {"str16", foreign_str16},
+              {"dbl", foreign_dbl},         {"str", golden_str},
+              {"abs", golden_abs},          {"varlen", golden_varlen},
+              {"key8", foreign_key8},       {"bin", foreign_bin},
+              {"short", foreign_short},     {"emptyfirst", foreign_emptyfirst}};
   for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++) {
     if (strcmp(sets[i].name, name) == 0) return sets[i].make;
   }

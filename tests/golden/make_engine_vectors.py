@@ -10,7 +10,11 @@ OUT/engines/vectors.txt a row of fields, separated by tabs, for each:
 
 KEYS is a key set of foreign_vectors.h, whose keys 0 .. N-1 were added; OP is "-", or "or" or "and": of the filters of the keys
 0 .. 2N/3 - 1 and N/3 .. N - 1. SIZED_BY is a list of fields of nay_params, name=value,..., or "-" where the filter is only
-read; skip=24 and skip=last are bytes that are not compared when it is built again. ABSENT is in hex: bit j is the engine's answer for key FROM + j of ABSENT_KEYS; "-" where it was not asked.
+read; secret= is its secret key, in hex; skip=24 and skip=last are bytes that are not compared when it is built again. ABSENT is in hex: bit j is the engine's answer for key FROM + j of ABSENT_KEYS; "-" where it was not asked.
+
+    block  FILE  KEY  FILTER  ITEMS
+
+are the blocks of BIP158's own vectors, in hex: the scripts of a block and of what it spends, separated by commas.
 """
 import json
 import pathlib
@@ -90,6 +94,8 @@ def datasketches(vectors, source):
 
 def bitcoin(vectors, _):
     for v in vectors:
+        if v["kind"] == "gcs":
+            yield from bip158(v)
         if v["kind"] != "bip37":
             continue
         p = v["params"]
@@ -99,8 +105,68 @@ def bitcoin(vectors, _):
             harness_absent(keys, v)
 
 
+def bip158(v):
+    p = v["params"]
+    if (p["P"], p["M"]) != (19, 784931):  # sets that no block has
+        return
+    keys = SPARK_KEYS.get(v["keys"], v["keys"])
+    yield "bitcoin/" + v["file"], ["bip158", keys, v["n"], "-", max(1, v["n"]), f"fpr=0.5,secret={p['sipkey']}", 1, 0] + \
+        harness_absent(keys, v)
+
+
+class Block:
+    """The output scripts in the bytes of a block."""
+
+    def __init__(self, raw):
+        self.raw, self.at = raw, 0
+
+    def take(self, n):
+        self.at += n
+        return self.raw[self.at - n:self.at]
+
+    def count(self):
+        n = self.take(1)[0]
+        return n if n < 0xfd else int.from_bytes(self.take(2 << (n - 0xfd)), "little")
+
+    def scripts(self):
+        self.take(80)
+        for _ in range(self.count()):
+            self.take(4)
+            witness = self.raw[self.at:self.at + 2] == b"\0\1"
+            if witness:
+                self.take(2)
+            inputs = self.count()
+            for _ in range(inputs):
+                self.take(36)
+                self.take(self.count())
+                self.take(4)
+            for _ in range(self.count()):
+                self.take(8)
+                yield self.take(self.count())
+            for _ in range(inputs if witness else 0):
+                for _ in range(self.count()):
+                    self.take(self.count())
+            self.take(4)
+
+
+def blocks(source):
+    for _, block_hash, block, spent, _, gcs, *_ in json.loads((source / "bitcoin" / "testnet-19.json").read_text())[1:]:
+        items = [s.hex() for s in Block(bytes.fromhex(block)).scripts() if s and s[0] != 0x6a] + [s for s in spent if s]
+        yield "\t".join(["block", "testnet-19.json", bytes.fromhex(block_hash)[::-1][:16].hex(), gcs, ",".join(items) or "-"])
+
+
+def xorfilter(vectors, _):
+    for v in vectors:
+        p = v["params"]
+        kind, bits = p["type"].rstrip("0123456789"), p["type"].lstrip("fusexor")
+        layout = {"fuse": "binary-fuse", "xor": "xor"}[kind] + bits + ("-packed" if p["form"] == "pack" else "")
+        keys = SPARK_KEYS.get(v["keys"], v["keys"])
+        by = "-" if p["fill"] else "fpr=0.5"  # cells of no key hold what memory held
+        yield "xorfilter/" + v["file"], [layout, keys, v["n"], "-", max(1, v["n"]), by, 3, 0] + harness_absent(keys, v)
+
+
 SYSTEMS = {"guava": guava, "dcso": dcso, "spark": spark, "bitsandblooms": bits_and_blooms, "datasketches": datasketches,
-           "bitcoin": bitcoin}
+           "bitcoin": bitcoin, "xorfilter": xorfilter}
 
 
 def main():
@@ -118,6 +184,7 @@ def main():
             (out / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source / name, out / name)
             lines.append("\t".join(map(str, ["filter", name] + fields)) + "\n")
+    lines += [row + "\n" for row in blocks(source)]
     (out / "vectors.txt").write_text("".join(lines))
     return 0
 

@@ -12,6 +12,13 @@
 #define BEYOND 64u
 #define FILL 0xdd
 
+/* first_size: the size of a struct when it was published. `name` begins with its type. */
+static inline size_t first_size(const char *name, size_t size) {
+  if (strncmp(name, "nay_params", 10) == 0) return NAY_ABI_PARAMS->first;
+  if (strncmp(name, "nay_stats", 9) == 0) return NAY_ABI_STATS->first;
+  return size;
+}
+
 /* output: a call that fills a struct. */
 typedef struct output {
   const char *name;
@@ -43,12 +50,12 @@ static inline void outputs_of_every_size(void **state) {
     nay_status status = o->call(block);
     memcpy(&kept, block, sizeof kept);
     assert_int_equal(kept, size);
-    if (size < o->size) {
+    if (size < first_size(o->name, o->size)) {
       assert_status(status, NAY_EINVAL);
       assert_all(block + sizeof size, len - sizeof size, FILL, o->name);
     } else {
       assert_ok(status);
-      assert_all(block + o->size, len - o->size, 0, o->name);
+      if (size > o->size) assert_all(block + o->size, len - o->size, 0, o->name);
     }
     free(block);
   }
@@ -93,7 +100,7 @@ static inline void inputs_of_every_size(void **state) {
     }
     nay_diag diag = {.what = NULL};
     nay_status status = in->call(block, &diag);
-    assert_status(status, size < in->size ? NAY_EINVAL : NAY_OK);
+    assert_status(status, size < first_size(in->type, in->size) ? NAY_EINVAL : NAY_OK);
     if (status != NAY_OK) assert_named(in, &diag);
     for (size_t i = in->size; i < size; i++) { /* a field that this library does not know is used */
       block[i] = 1;

@@ -99,7 +99,7 @@ static const nay_sst_target *bag_next(void *ctx) {
 
 static void bag_done(void *ctx, const nay_sst_output *o) {
   bag *b = ctx;
-  bag_sink *s = o->sink != NULL ? o->sink->ctx : NULL;
+  bag_sink *s = o->target != NULL ? o->target->ctx : NULL;
   unsigned at = b->ndone++;
   pthread_mutex_lock(&b->lock); /* sinks of other threads write meanwhile */
   b->wrong += o->path != NULL || s == NULL || s->finishes != 1 || s->told++ != 0;

@@ -31,6 +31,10 @@ static void read_params(char *text, nay_params *p, vector *v) {
     if (strcmp(field, "skip=24") == 0) v->nskip = 8;
     if (strcmp(field, "skip=last") == 0) v->nskip = 1;
     if (v->nskip != 0) v->skip = v->nskip == 8 ? 24 : v->bytes.len - 1;
+    if (strncmp(field, "secret=", 7) == 0) {
+      p->hash = NAY_HASH_SIPHASH;
+      assert_int_equal(golden_from_hex(value, 32, p->key), 16);
+    }
     if (strncmp(field, "seed=", 5) == 0) p->seed = strtoull(value, NULL, 10); /* a - wraps */
   }
 }
@@ -110,7 +114,14 @@ static void check_rebuilt(const vector *v) {
     check_bytes(v, a, "united or intersected");
     return;
   }
-  check_bytes(v, of_keys(v, 0, v->n), "added");
+  nay_filter *empty;
+  nay_status takes_adds = nay_format_new(v->format, &v->params, NULL, NULL, &empty);
+  if (takes_adds == NAY_OK) {
+    nay_filter_free(empty);
+    check_bytes(v, of_keys(v, 0, v->n), "added");
+  } else {
+    assert_status(takes_adds, NAY_ENOTSUP);
+  }
   uint8_t key[GOLDEN_KEY_MAX];
   nay_builder *b;
   nay_filter *f;
@@ -130,6 +141,11 @@ static void check_vector(const vector *v) {
   if (status != NAY_OK) fail_msg("%s: %s", v->file, diag.what);
   assert_ptr_equal(nay_filter_format(f), v->format);
   assert_ok(nay_filter_stats(f, &stats));
+  if (v->params.hash == NAY_HASH_SIPHASH) {
+    assert_true(stats.locked);
+    assert_true(nay_filter_may_contain(f, "no key, no nay", 14));
+    assert_ok(nay_filter_unlock(f, v->params.key));
+  }
   if (v->nbits != 0) assert_int_equal(stats.nbits, v->nbits);
   if (v->k != 0) assert_int_equal(stats.k, v->k);
   check_answers(v, f);
@@ -213,6 +229,39 @@ static void headers_that_lie(void **state) {
   assert_refused("spark-v2", "0000000200000005000000007fffffff0000000000000000",
                  "the number of words does not fit the length");
   assert_refused("spark-v2", "000000020000000500000000", "shorter than the header");
+  assert_refused("binary-fuse8", "00000000000000000200000003000000010000000300000009000000",
+                 "the lengths of the header contradict each other");
+  assert_refused("binary-fuse8", "000000000000000002000000040000000100000004000000ffffffff",
+                 "the lengths of the header contradict each other");
+  assert_refused("binary-fuse16", "00000000000000000200000000000400ff3f00000000fcff00000400",
+                 "the lengths of the header contradict each other");
+  assert_refused("binary-fuse8-packed", "0000000000000000ffffffff00",
+                 "the number of keys is above 3,000,000,000");
+  assert_refused("binary-fuse8-packed", "0000000000000000005ed0b200",
+                 "the bitmap of the cells does not fit the length"); /* 3.4 GB */
+  assert_refused("binary-fuse8-packed", "000000000000000002000000001000",
+                 "bits are set past the last cell");
+  assert_refused("binary-fuse8-packed", "00000000000000000200000001000101",
+                 "the cells are not as many as the bitmap says");
+  assert_refused("binary-fuse8-packed", "000000000000000002000000010000",
+                 "a cell of the list is 0");
+  assert_refused("xor8", "00000000000000000000000000000000",
+                 "a third is not of 1 to 2^32 - 1 cells");
+  assert_refused("xor8", "0000000000000000ffffffffffffffff",
+                 "a third is not of 1 to 2^32 - 1 cells");
+  assert_refused("xor16", "0000000000000000ffffffff00000000",
+                 "the number of cells does not fit the length"); /* 25 GB */
+  assert_refused("xor16-packed", "0000000000000000ffffffff00000000",
+                 "the bitmap of the cells does not fit the length");
+  assert_refused("bip158", "", "N is not a CompactSize");
+  assert_refused("bip158", "fdfc00", "N is not a CompactSize"); /* one byte is enough */
+  assert_refused("bip158", "ffffffffffffffffff", "N does not fit the length"); /* 147 exabytes */
+  assert_refused("bip158", "feffffffff000000", "N does not fit the length");
+  assert_refused("bip158", "01ffffff", "the values end before the last");
+  assert_refused("bip158", "0000", "bytes follow the last value");
+  assert_refused("bip158", "0100000001", "bytes follow the last value");
+  assert_refused("bip158", "01000001", "padding is not zero");
+  assert_refused("bip158", "01c00000", "a value is not below N * 784931");
 }
 
 /* What a filter has in its file beside keys. */
@@ -252,6 +301,115 @@ static void dcso_keeps_header_and_data(void **state) {
   nay_filter_free(g);
 }
 
+/* The vectors of BIP158: blocks of Bitcoin's test network, with the filter of each. */
+static void blocks_of_bitcoin(void **state) {
+  (void)state;
+  char path[512];
+  snprintf(path, sizeof path, "%s/engines/vectors.txt", vectors);
+  golden_bytes text = golden_read(path);
+  char *rest = (char *)text.at;
+  unsigned n = 0;
+  for (foreign_row row; foreign_next(&rest, "block", &row); n++) {
+    uint8_t item[512], expected[64];
+    nay_params p = {sizeof p, .fpr = 0.5, .hash = NAY_HASH_SIPHASH};
+    nay_builder *b;
+    nay_filter *f;
+    assert_int_equal(golden_from_hex(row.field[2], 32, p.key), 16);
+    assert_ok(nay_format_builder_new(nay_format_find("bip158"), &p, NULL, NULL, &b));
+    for (char *at = strtok(row.field[4], ",-"); at != NULL; at = strtok(NULL, ",-")) {
+      assert_true(strlen(at) <= 2 * sizeof item);
+      assert_ok(nay_builder_add(b, item, golden_from_hex(at, strlen(at), item)));
+    }
+    assert_ok(nay_builder_finish(b, NULL, &f));
+    nay_builder_free(b);
+    golden_assert_encodes(f, expected,
+                          golden_from_hex(row.field[3], strlen(row.field[3]), expected));
+  }
+  free(text.at);
+  assert_int_equal(n, 10);
+}
+
+/* A filter whose key the file does not contain. */
+static void keys_of_blocks(void **state) {
+  (void)state;
+  const nay_format *format = nay_format_find("bip158");
+  nay_params p = {sizeof p, .fpr = 0.5};
+  nay_builder *b = NULL;
+  nay_filter *f, *read;
+  nay_diag diag = {.what = NULL};
+  assert_status(nay_format_builder_new(format, &p, NULL, &diag, &b), NAY_EINVAL);
+  assert_string_equal(diag.what, "hash: this layout is keyed, and needs its secret key");
+  p.hash = NAY_HASH_SIPHASH;
+  assert_status(nay_format_builder_new(nay_format_find("guava"), &p, NULL, NULL, &b), NAY_EINVAL);
+  assert_ok(nay_format_builder_new(format, &p, NULL, NULL, &b));
+  assert_ok(nay_builder_add(b, "foo", 3));
+  assert_ok(nay_builder_finish(b, NULL, &f));
+  nay_builder_free(b);
+  golden_bytes bytes = golden_encode(f);
+  assert_ok(nay_format_decode(format, bytes.at, bytes.len, 0, NULL, NULL, &read));
+  for (unsigned i = 0; i < 100; i++) {
+    uint8_t key[GOLDEN_KEY_MAX];
+    assert_true(nay_filter_may_contain(read, key, golden_abs(i, key))); /* locked: no nay */
+  }
+  const uint8_t none[16] = {0}, other[16] = {1};
+  assert_ok(nay_filter_unlock(read, none));
+  assert_true(nay_filter_may_contain(read, "foo", 3));
+  assert_false(nay_filter_may_contain(read, "bar", 3));
+  assert_status(nay_filter_unlock(read, other), NAY_EKEY); /* it has one now */
+  assert_true(nay_filter_may_contain(read, "foo", 3));
+  free(bytes.at);
+  nay_filter_free(f);
+  nay_filter_free(read);
+}
+
+/* Keys that are no numbers: refused when a filter is built, and never denied. */
+static void keys_that_are_no_numbers(void **state) {
+  (void)state;
+  static const char *const names[] = {"binary-fuse8", "binary-fuse16-packed", "xor8",
+                                      "xor16-packed"};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    nay_params p = {sizeof p, .fpr = 0.5};
+    nay_builder *b;
+    nay_filter *f = NULL;
+    nay_diag diag = {.what = NULL};
+    assert_ok(nay_format_builder_new(nay_format_find(names[i]), &p, NULL, NULL, &b));
+    assert_ok(nay_builder_add(b, "8 bytes!", 8));
+    assert_ok(nay_builder_finish(b, NULL, &f));
+    for (size_t len = 0; len < 64; len++) {
+      static const char text[64] = "8 bytes!, and more";
+      const void *key = text;
+      uint64_t bitmap = 0;
+      assert_ok(nay_filter_may_contain_many(f, &key, &len, 1, &bitmap));
+      assert_int_equal(bitmap, nay_filter_may_contain(f, text, len));
+      if (len == 8 || bitmap == 1) continue;
+      fail_msg("%s: nay for a key of %u bytes", names[i], (unsigned)len);
+    }
+    nay_filter_free(f);
+    f = NULL;
+    assert_ok(nay_builder_add(b, "8 bytes!", 8));
+    assert_ok(nay_builder_add(b, "not of 8", 7));
+    assert_status(nay_builder_finish(b, &diag, &f), NAY_EINVAL);
+    assert_null(f);
+    assert_string_equal(diag.what, "keys of this layout are numbers of 64 bits, 8 bytes each");
+    nay_builder_free(b);
+  }
+}
+
+/* A packed file has no sizes: a filter with others than those of its number of keys stays as it is.
+ */
+static void sizes_that_packed_files_lack(void **state) {
+  (void)state;
+  const nay_format *plain = nay_format_find("binary-fuse8"),
+                   *packed = nay_format_find("binary-fuse8-packed");
+  uint8_t bytes[28 + 24] = {1, 2, 3, 4, 5, 6, 7, 8, 2, 0, 0,  0, 8, 0,
+                            0, 0, 1, 0, 0, 0, 8, 0, 0, 0, 24, 0, 0, 0};
+  nay_filter *f;
+  assert_ok(nay_format_decode(plain, bytes, sizeof bytes, 0, NULL, NULL, &f));
+  assert_int_equal(nay_format_encoded_size(plain, f), sizeof bytes);
+  assert_int_equal(nay_format_encoded_size(packed, f), 0);
+  nay_filter_free(f);
+}
+
 /* A seed that Spark cannot have. */
 static void spark_seeds(void **state) {
   (void)state;
@@ -269,7 +427,7 @@ static void spark_seeds(void **state) {
   nay_filter_free(g);
 }
 
-/* Guava's two rules for k: before 33.4.0 it came from the size, which -k gives. */
+/* Guava's two rules for k: before 33.4.0 it came from the size, which params.k gives. */
 static void guava_rules_for_k(void **state) {
   (void)state;
   nay_params p = {sizeof p, .nkeys = 1, .fpr = 0.03};
@@ -291,6 +449,12 @@ int main(int argc, char **argv) {
       TEST_WITH("every_vector bits-and-blooms", every_vector, "bits-and-blooms"),
       TEST_WITH("every_vector datasketches", every_vector, "datasketches"),
       TEST_WITH("every_vector bip37", every_vector, "bip37"),
+      TEST_WITH("every_vector bip158", every_vector, "bip158"),
+      TEST_WITH("every_vector binary-fuse", every_vector, "binary-fuse"),
+      TEST_WITH("every_vector xor", every_vector, "xor"),
+      TEST_WITH("cut_files_are_refused bip158", cut_files_are_refused, "bip158"),
+      TEST_WITH("cut_files_are_refused binary-fuse", cut_files_are_refused, "binary-fuse"),
+      TEST_WITH("cut_files_are_refused xor", cut_files_are_refused, "xor"),
       TEST_WITH("cut_files_are_refused bits-and-blooms", cut_files_are_refused, "bits-and-blooms"),
       TEST_WITH("cut_files_are_refused datasketches", cut_files_are_refused, "datasketches"),
       TEST_WITH("cut_files_are_refused bip37", cut_files_are_refused, "bip37"),
@@ -299,6 +463,10 @@ int main(int argc, char **argv) {
       TEST_WITH("cut_files_are_refused dcso", cut_files_are_refused, "dcso"),
       TEST(headers_that_lie),
       TEST(dcso_keeps_header_and_data),
+      TEST(blocks_of_bitcoin),
+      TEST(keys_of_blocks),
+      TEST(keys_that_are_no_numbers),
+      TEST(sizes_that_packed_files_lack),
       TEST(spark_seeds),
       TEST(guava_rules_for_k),
   };

@@ -41,14 +41,13 @@ static void powers_of_big_g(void **state) {
 /* What families call without asking: every slot that may not be NULL, of every group of a table. */
 static void groups_are_complete(void **state) {
   const nay_kernels *t = *state;
-  bool concurrent = t == &nay__kernels_concurrent;
+  bool bytes = t->blocked_add->choose_add_blind == NULL; /* where adds go one by one */
   assert_non_null(t->name);
   assert_true(t->bloom->test && t->bloom->choose_test && t->bloom->test64);
   assert_true(t->bloom->add && t->bloom->add64);
-  assert_int_equal(t->bloom->choose_add_blind == NULL, concurrent);
+  assert_true(t->bloom->choose_add_blind == NULL || !bytes);
   assert_true(t->blocked->test && t->blocked->test64);
   assert_true(t->blocked_add->add && t->blocked_add->add64);
-  assert_int_equal(t->blocked_add->choose_add_blind == NULL, concurrent);
   assert_true(t->counting->add && t->counting->remove);
   assert_true(t->scalable->choose_test && t->scalable->test64 && t->scalable->set);
   assert_true(t->window->test && t->window->test64 && t->window->find);
@@ -627,9 +626,11 @@ int main(void) {
       tests[n++] = (test_case)TEST_WITH(table->name, same_slots, table);
     }
   }
-  tests[n++] = (test_case)TEST_WITH("concurrent", groups_are_complete, &nay__kernels_concurrent);
-  tests[n++] = (test_case)TEST_WITH("concurrent", same_bits_as_scalar, &nay__kernels_concurrent);
-  tests[n++] =
-      (test_case)TEST_WITH("concurrent", prefetching_changes_nothing, &nay__kernels_concurrent);
+  for (size_t i = 0; (table = nay__kernels_shared_at(i)) != NULL; i++) {
+    tests[n++] = (test_case)TEST_WITH(table->name, groups_are_complete, table);
+    tests[n++] = (test_case)TEST_WITH(table->name, same_bits_as_scalar, table);
+    tests[n++] = (test_case)TEST_WITH(table->name, prefetching_changes_nothing, table);
+    tests[n++] = (test_case)TEST_WITH(table->name, counts_one_by_one, table);
+  }
   return run_list("kernels", tests, n);
 }

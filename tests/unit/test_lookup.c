@@ -88,7 +88,7 @@ typedef struct steps {
 } steps;
 
 /* The order of the steps is that of a get: what ends a table is followed by another table. */
-static void follow(void *ctx, const nay_sst_lookup_step *step) {
+static nay_status follow(void *ctx, const nay_sst_lookup_step *step) {
   steps *s = ctx;
   assert_int_equal(step->size, sizeof *step);
   if (s->n != 0 && step->table != s->table) assert_true(s->ended && step->table > s->table);
@@ -112,6 +112,30 @@ static void follow(void *ctx, const nay_sst_lookup_step *step) {
   s->last = step->what;
   s->table = step->table;
   assert_string_not_equal(step->text, "unknown step");
+  return NAY_OK;
+}
+
+/* Ends the explanation at step *ctx. */
+static nay_status stop_at(void *ctx, const nay_sst_lookup_step *step) {
+  unsigned *left = ctx;
+  assert_true(*left != 0); /* not called again after its failure */
+  (void)step;
+  return --*left == 0 ? NAY_ECANCELED : NAY_OK;
+}
+
+static void check_stops(const tree *t, const void *key, size_t len, unsigned moment,
+                        unsigned nsteps) {
+  for (unsigned n = 1; n <= nsteps; n++) {
+    nay_sst_value v = {.size = sizeof v};
+    unsigned left = n;
+    nay_diag diag = {.what = NULL};
+    assert_status(
+        nay_sst_lookup_explain(t->lookup, key, len, moment, stop_at, &left, &diag, &v, NULL),
+        NAY_ECANCELED);
+    assert_int_equal(left, 0);
+    assert_non_null(diag.what);
+    nay_sst_value_free(&v);
+  }
 }
 
 /* ---- against the model ---- */
@@ -138,6 +162,7 @@ static void check_get(const tree *t, unsigned user, unsigned moment) {
   assert_status(
       nay_sst_lookup_explain(t->lookup, key, len, moment, follow, &seen, NULL, &again, &traced),
       status);
+  check_stops(t, key, len, moment, seen.n);
   assert_int_equal(traced, table);
   assert_true(seen.ended && (s == 0 || seen.table == table));
   if (status == NAY_OK) {

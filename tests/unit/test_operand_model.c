@@ -36,10 +36,11 @@ typedef struct steps {
   nay_sst_lookup_what last;
 } steps;
 
-static void follow(void *ctx, const nay_sst_lookup_step *step) {
+static nay_status follow(void *ctx, const nay_sst_lookup_step *step) {
   steps *s = ctx;
   s->operands += step->what == NAY_SST_LOOKUP_OPERAND;
   s->last = step->what;
+  return NAY_OK;
 }
 
 static nay_sst_counters counts_of(const store *st) {

@@ -259,11 +259,12 @@ typedef struct told {
   unsigned n;
 } told;
 
-static void tell(void *ctx, const nay_sst_lookup_step *step) {
+static nay_status tell(void *ctx, const nay_sst_lookup_step *step) {
   told *s = ctx;
   assert_true(s->n < 32);
   s->what[s->n] = step->what;
   s->table[s->n++] = step->table;
+  return NAY_OK;
 }
 
 /* A nay between two operands skips its own table; operands over several blocks are one table's. */

@@ -4,6 +4,8 @@
  *
  * With an argument: so many blocks (the long run has more than 1,024 partitions of 256 KiB).
  */
+#include <pthread.h>
+
 #include "build/bulk_strategy.h"
 
 #include "support/flaky.h"
@@ -179,10 +181,51 @@ static void keys_in_batches(void **state) {
   free(offsets);
 }
 
+/* ---- several threads and one filter ---- */
+
+typedef struct sharer {
+  nay_filter *f;
+  size_t from, to, batch;
+  pthread_t thread;
+  nay_status status;
+} sharer;
+
+static void *share(void *arg) {
+  sharer *s = arg;
+  for (size_t i = s->from; i < s->to && s->status == NAY_OK; i += s->batch) {
+    size_t some = s->to - i < s->batch ? s->to - i : s->batch;
+    s->status = nay_filter_add_hash_many(s->f, hashes + i, NULL, some, NULL, NULL);
+  }
+  return NULL;
+}
+
+/* One thread's batch is partitioned, the others' go by regions and by stripes. */
+static void beside_other_adders(void **state) {
+  (void)state;
+  nay_params p = params(1);
+  p.flags = NAY_CONCURRENT;
+  nay_filter *f;
+  assert_ok(nay_filter_new(&p, NULL, NULL, &f));
+  size_t small = n / 64;
+  sharer sharers[4] = {{f, 0, n, n, 0, 0}, /* all keys: enough for every line */
+                       {f, n - 16 * small, n, 5000, 0, 0},
+                       {f, 0, 2 * small, 64, 0, 0},
+                       {f, n / 2, n / 2 + small, 1, 0, 0}};
+  for (unsigned i = 0; i < 4; i++) {
+    assert_int_equal(pthread_create(&sharers[i].thread, NULL, share, &sharers[i]), 0);
+  }
+  for (unsigned i = 0; i < 4; i++) {
+    pthread_join(sharers[i].thread, NULL);
+    assert_ok(sharers[i].status);
+  }
+  assert_expected(f);
+}
+
 int main(int argc, char **argv) {
   if (argc > 1) nblocks = strtoull(argv[1], NULL, 10);
-  const test_case tests[] = {TEST(the_strategy), TEST(by_threads), TEST(without_memory),
-                             TEST(by_a_builder), TEST(in_batches), TEST(keys_in_batches)};
+  const test_case tests[] = {TEST(the_strategy),       TEST(by_threads), TEST(without_memory),
+                             TEST(by_a_builder),       TEST(in_batches), TEST(keys_in_batches),
+                             TEST(beside_other_adders)};
   kind = NAY_BLOCKED;
   int failed =
       cmocka_run_group_tests_name("test_partitioned_add.c blocked", tests, set_up, tear_down);

@@ -627,3 +627,35 @@ test('key types: a description that this module does not know is refused where a
   assert.equal(other.has(nay.key.int(7)), true);
   assert.equal(Filter.open(other.encode()).keyType, 'ipv');
 });
+
+test('ranges of range filters', () => {
+  const days = ['2024-02-29', '2024-03-08'];
+  const dates = Filter.build(days, { kind: 'range', keyType: 'date', fpr: 0.01, rangeLength: 31 });
+  assert.equal(dates.keyType, 'ordered-date');
+  assert.ok(dates.hasRange('2024-02-01', '2024-02-29') && dates.hasRange('2024-03-08', '2024-03-08'));
+  assert.ok(!dates.hasRange('2024-03-01', '2024-03-07') && dates.has('2024-03-08') && dates.traits.range);
+  assert.equal(dates.stats().rangeLength, 31);
+  assert.equal(Filter.open(dates.encode()).hasRange('2024-01-01', '2024-02-28'), false);
+  for (let n = 0; n < 300; n += 7) {
+    const keys = Array.from({ length: n }, (_, i) => `user/${1000 * i}`);
+    const users = Filter.build(keys, { kind: 'range', fpr: 0.01, rangeLength: 100, rangeDelimiter: 47 });
+    for (let i = 0; i < n; i++) assert.ok(users.hasRange(`user/${Math.max(0, 1000 * i - 99)}`, `user/${1000 * i}`));
+    assert.ok(n === 0 || !users.hasRange('user/1', 'user/100') || n > 1);
+  }
+  const long = 'x'.repeat(5000);
+  const texts = Filter.build([`${long}5`, `${long}9`], { kind: 'range', fpr: 0.01, rangeLength: 10 });
+  assert.ok(texts.hasRange(`${long}1`, `${long}5`) && !texts.hasRange(`${long}6`, `${long}8`));
+  assert.throws(() => dates.hasRange('2024-03-02', '2024-03-01'), /first end is above/);
+  assert.throws(() => dates.hasRange('2024-03-02', 'never'), NayError);
+  assert.throws(() => dates.hasRange(1, 2), NayError);
+  const plain = Filter.create({ kind: 'bloom', nkeys: 10, fpr: 0.01 });
+  assert.throws(() => plain.hasRange('a', 'b'), /a bloom filter cannot; range can/);
+  const ints = Filter.create({ kind: 'bloom', nkeys: 10, fpr: 0.01, keyType: 'int' });
+  assert.throws(() => ints.hasRange('1', '256'), /not in the order of their values/);
+  for (const wrong of [{ rangeLength: 0 }, { rangeKeys: 'be9' }, { rangeKeys: 'be4', keyType: 'int' }, { keyType: 'uuid' },
+    { rangeDelimiter: 256 }, { rangeDelimiter: 47, keyType: 'int' }]) {
+    assert.throws(() => Filter.build(['1'], { kind: 'range', fpr: 0.01, rangeLength: 5, ...wrong }), NayError, JSON.stringify(wrong));
+  }
+  dates.free();
+  assert.throws(() => dates.hasRange('2024-03-01', '2024-03-02'), /freed/);
+});

@@ -15,7 +15,7 @@ const bits = (x) => new BigUint64Array(Float64Array.of(x).buffer)[0].toString(16
 
 function paramsOf(c) {
   const names = { nkeys: 'nkeys', fpr: 'fpr', bits_per_key: 'bitsPerKey', nbytes: 'nbytes', nbits: 'nbits', k: 'k', fold: 'fold',
-    value_bits: 'valueBits', check_bits: 'checkBits' };
+    value_bits: 'valueBits', check_bits: 'checkBits', range_length: 'rangeLength' };
   const params = {};
   for (const [name, here] of Object.entries(names)) {
     if (name in c) params[here] = ['fpr', 'bits_per_key'].includes(name) ? Number(c[name]) : BigInt(c[name]);
@@ -26,11 +26,13 @@ function paramsOf(c) {
   if (c.secret) Object.assign(params, { hash: 'siphash13', key: unhex(c.secret) });
   if (c.store_key) params.storeKey = true;
   if (c.key_type) params.keyType = c.key_type;
+  if (c.range_keys) params.rangeKeys = ['be8', 'be4', 'decimal'][c.range_keys];
+  if (c.range_delimiter) params.rangeDelimiter = Number(c.range_delimiter);
   return params;
 }
 
-function keysOf(c) {
-  const [prefix, first, n] = c.keys.split(':');
+function keysOf(c, name = 'keys') {
+  const [prefix, first, n] = c[name].split(':');
   return Array.from({ length: Number(n) }, (_, i) => `${prefix}${Number(first) + i}`);
 }
 
@@ -83,6 +85,11 @@ const operations = {
   probe(c) {
     const filter = openOf(c), keys = keysOf(c), map = new Uint8Array(Math.ceil(keys.length / 8));
     keys.forEach((each, i) => { if (filter.has(each)) map[i >> 3] |= 1 << (i & 7); });
+    return hex(map);
+  },
+  ranges(c) {
+    const filter = openOf(c), ends = keysOf(c, 'ends'), map = new Uint8Array(Math.ceil(ends.length / 8));
+    keysOf(c).forEach((lo, i) => { if (filter.hasRange(lo, ends[i])) map[i >> 3] |= 1 << (i & 7); });
     return hex(map);
   },
   count: (c) => String(openOf(c).count(unhex(c.key))),

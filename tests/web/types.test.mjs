@@ -26,12 +26,14 @@ function methods(Class, isStatic) {
 }
 
 const filter = nay.Filter.build(['a', 'b'], { kind: 'blocked', nkeys: 10, fpr: 0.01 });
+const range = nay.Filter.build(['1'], { kind: 'range', rangeLength: 10, fpr: 0.01 });
 const map = nay.StaticMap.build([['a', 1]]);
 const table = nay.Table.open(golden('leveldb-tables/table_str_n100_b10_none.ldb'));
 const filters = nay.TableFilters.open(golden('leveldb-tables/table_str_n100_b10_none.ldb'));
 
 test('structs', () => {
-  assert.deepEqual(properties(filter.stats()), declared('Stats'));
+  assert.deepEqual(properties(filter.stats()), declared('Stats', { optional: false }));
+  assert.deepEqual(properties(range.stats()), declared('Stats'));
   assert.deepEqual(properties(nay.Filter.plan({ nkeys: 10, fpr: 0.01 })), declared('Plan'));
   assert.deepEqual(properties(filter.overlap(filter)), declared('Overlap'));
   assert.deepEqual(properties(filter.explain('a')), declared('Explanation'));
@@ -47,8 +49,8 @@ test('structs', () => {
 });
 
 test('params: those that the library knows, and flags', () => {
-  const known = properties(filter.params());
-  assert.deepEqual(declared('Params'), [...known, 'key', 'keyType', 'concurrent', 'noVerify', 'storeKey', 'unique'].sort());
+  const known = properties(filter.params()), ofRanges = ['rangeDelimiter', 'rangeKeys', 'rangeLength'];
+  assert.deepEqual(declared('Params'), [...known, ...ofRanges, 'key', 'keyType', 'concurrent', 'noVerify', 'storeKey', 'unique'].sort());
 });
 
 test('classes', () => {

@@ -29,8 +29,8 @@ export interface KeysOptions {
 
 /** What you want: nkeys, and one of fpr, bitsPerKey, nbytes, nbits. nay.h explains each. */
 export interface Params {
-  /** 'auto-static' is for plan() alone, which chooses among xor, fuse and ribbon. */
-  kind?: Kind | 'auto' | 'auto-static';
+  /** 'auto-static' is for plan() alone, which chooses among xor, fuse and ribbon. 'range': needs rangeLength, see hasRange(). */
+  kind?: Kind | 'range' | 'auto' | 'auto-static';
   nkeys?: number | bigint;
   fpr?: number;
   bitsPerKey?: number;
@@ -51,6 +51,12 @@ export interface Params {
   storeKey?: boolean;
   unique?: boolean;
   noVerify?: boolean;
+  /** Range filters: how many numbers the longest range has for which the FPR is planned. */
+  rangeLength?: number | bigint;
+  /** Of a text, how it ends in a number; 'decimal' unless told. In plan(), which knows no keyType, they change nothing. */
+  rangeKeys?: 'be8' | 'be4' | 'decimal';
+  /** The byte that the prefix before the number ends in; 0: any. */
+  rangeDelimiter?: number;
   /** Not of other systems' layouts, which cannot state it. */
   keyType?: KeyType;
 }
@@ -72,7 +78,7 @@ export interface Plan {
 }
 
 export interface Stats {
-  kind: Kind | 'auto';
+  kind: Kind | 'range' | 'auto';
   hash: string;
   k: number;
   nkeys: number;
@@ -96,6 +102,11 @@ export interface Stats {
   clock: number;
   /** a block, or the whole array, has no clear bit: nkeysEstimated and utilisation are lower bounds */
   saturated: boolean;
+  /** of a range filter: as planned; a range within two neighbouring blocks is answered; 1: without false positives */
+  rangeLength?: number;
+  rangeBlock?: number;
+  rangeExact?: number;
+  rangeShift?: number;
 }
 
 export interface Overlap {
@@ -107,7 +118,7 @@ export interface Overlap {
 }
 
 export type Traits = Record<
-  'add' | 'remove' | 'merge' | 'intersect' | 'fold' | 'count' | 'grow' | 'expire', boolean>;
+  'add' | 'remove' | 'merge' | 'intersect' | 'fold' | 'count' | 'grow' | 'expire' | 'range', boolean>;
 
 /** A step of an explanation: nay_explain.h. Positions are bits of payload(). */
 export interface Step {
@@ -169,7 +180,7 @@ interface Owned {
 }
 
 export interface Filter extends Owned {
-  readonly kind: Kind | 'auto';
+  readonly kind: Kind | 'range' | 'auto';
   readonly traits: Traits;
   /** The user's own bytes, kept in the file. */
   meta: Uint8Array | null;
@@ -180,6 +191,10 @@ export interface Filter extends Owned {
   add(key: Key): boolean;
   /** false is certain; true is a maybe. */
   has(key: Key): boolean;
+  /**
+   * Of a range filter: whether a key may lie between two, both included; false is certain. Strings are values of the keyType.
+   */
+  hasRange(lo: Key, hi: Key): boolean;
   /** false: the key tests nay, and nothing changed. Never remove a key that was not added. */
   remove(key: Key): boolean;
   count(key: Key): number;
@@ -378,8 +393,8 @@ export interface LsmParams {
   fpr?: number;
   nrunsLevel0?: number;
   merging?: 'leveled' | 'tiered' | 'lazy-leveled';
-  /** 'auto-static' is for plan() alone, which chooses among xor, fuse and ribbon. */
-  kind?: Kind | 'auto' | 'auto-static';
+  /** 'auto-static' is for plan() alone, which chooses among xor, fuse and ribbon. 'range': needs rangeLength, see hasRange(). */
+  kind?: Kind | 'range' | 'auto' | 'auto-static';
 }
 
 export interface LsmLevel {

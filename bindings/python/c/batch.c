@@ -225,6 +225,24 @@ nay_status py_apply_hash(py_batch *batch, const py_block *b, size_t *rows) {
   return NAY_OK;
 }
 
+/* Ordered keys as the numbers that their ranges are of. */
+nay_status py_apply_numbers(py_batch *batch, const py_block *b, size_t *rows) {
+  *rows = 0;
+  uint64_t *values = realloc(batch->values, (batch->nvalues + b->nrows) * sizeof *values);
+  if (values == NULL) return NAY_ENOMEM;
+  batch->values = values;
+  for (size_t i = 0; i < b->nkeys; i++) {
+    const void *key;
+    size_t len;
+    if (!batch_pointers(b, i, 1, &key, &len) || len != 8) return NAY_EINVAL;
+    uint64_t number = 0;
+    for (size_t j = 0; j < 8; j++) number = number << 8 | ((const uint8_t *)key)[j];
+    values[batch->nvalues + i] = number;
+  }
+  batch->nvalues += b->nrows;
+  return NAY_OK;
+}
+
 /* ---- running ---- */
 
 static void batch_failed(py_source *s, nay_status status, size_t rows_before) {

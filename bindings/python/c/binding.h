@@ -24,6 +24,7 @@
 #include <nay_format.h>
 #include <nay_key.h>
 #include <nay_map.h>
+#include <nay_range.h>
 #endif
 #include <pthread.h>
 #include <stdbool.h>
@@ -57,12 +58,22 @@ typedef struct py_typing {
   nay_key_description how;
   nay_status status; /* not NAY_OK: keys cannot be made, diag says why */
   nay_diag diag;
-  bool plain; /* the keys are the bytes of the texts */
+  nay_key_type
+      type;     /* of the values: that of `how`, or for an ordered one the type that it orders */
+  bool ordered; /* the keys are those of range filters: big-endian */
+  bool plain;   /* the keys are the bytes of the texts */
   char name[NAY_KEY_DESCRIPTION_MAX + 1];
 } py_typing;
 
 /* A status that is not NAY_OK stays in the typing, and py_key_of raises it. */
 void py_typing_set(py_typing *typing, const char *description);
+
+/* The description for a range filter: that of "int" becomes that of "ordered-int". In place; NULL:
+ * there is no room. */
+char *py_typing_order(char description[NAY_KEY_DESCRIPTION_MAX + 1]);
+
+/* Turns the 8 bytes of a number into those of an ordered key. */
+void py_key_order(const py_typing *typing, uint8_t key[8]);
 
 /* False: a ValueError, as bytes, hex and b64 are ways to write a text and no types of keys. */
 bool py_key_is_type(const char *description);
@@ -179,11 +190,11 @@ typedef struct py_room {
 } py_room;
 
 typedef struct py_source {
-  const py_typing *typing; /* set before the first block */
-  bool skip_nulls;         /* else a null row is an error, */
-  const char *advice;      /* which ends in this */
-  bool raw;                /* blocks are made without the GIL */
-  bool array;              /* answers are an array, not a list */
+  py_typing typing;   /* set before the first block; a copy, as a filter's may be set meanwhile */
+  bool skip_nulls;    /* else a null row is an error, */
+  const char *advice; /* which ends in this */
+  bool raw;           /* blocks are made without the GIL */
+  bool array;         /* answers are an array, not a list */
   /* rows that are Python objects */
   PyObject *iterator, *first;
   /* rows that are not */
@@ -263,6 +274,7 @@ nay_status py_apply_build(py_batch *batch, const py_block *block, size_t *rows);
 nay_status py_apply_build_values(py_batch *batch, const py_block *block, size_t *rows);
 nay_status py_apply_get(py_batch *batch, const py_block *block, size_t *rows);
 nay_status py_apply_hash(py_batch *batch, const py_block *block, size_t *rows);
+nay_status py_apply_numbers(py_batch *batch, const py_block *block, size_t *rows);
 
 /* The answers as a list of bool, or as an array of numpy (memoryview without numpy). */
 PyObject *py_answers(const uint8_t *answers, size_t n, bool array);
@@ -275,9 +287,9 @@ bool py_u64s(PyObject *values, uint64_t **numbers, size_t *n);
 
 typedef struct py_params {
   nay_params params;
-  char *key;                /* the key description, or NULL */
-  const nay_format *format; /* NULL: the native one */
-  bool skip_nulls;
+  char *key;                   /* the key description, with room for any, or NULL */
+  const nay_format *format;    /* NULL: the native one */
+  bool skip_nulls, range_keys; /* range_keys: they were given */
 } py_params;
 
 /*
@@ -295,6 +307,10 @@ const nay_format *py_format_find(const char *name);
 bool py_params_state_key(const py_params *params, nay_filter *filter);
 
 PyObject *py_plan(PyObject *module, PyObject *args, PyObject *kwargs);
+
+/* range.c: check_range(lo, hi), check_ranges(lo, hi) */
+PyObject *py_check_range(PyObject *self, PyObject *args);
+PyObject *py_check_ranges(PyObject *self, PyObject *args);
 
 /* Results are named tuples of libnay/_results.py. */
 PyObject *py_stats_make(const nay_stats *stats);

@@ -63,6 +63,35 @@ static PyObject *filter_finish(PyTypeObject *type, const py_params *params, nay_
   return py_params_state_key(params, filter) ? py_filter_wrap(type, filter) : NULL;
 }
 
+/* How the keys of a range filter end in numbers, as the command chooses it: keys that are numbers
+ * are ordered ones, and texts end in decimal digits. */
+static bool filter_range_form(py_params *params, py_typing *typing) {
+  if (params->key == NULL) {
+    PyErr_NoMemory();
+    return false;
+  }
+  if (py_typing_order(params->key) == NULL) {
+    PyErr_SetString(PyExc_ValueError, "the description of the keys is too long");
+    return false;
+  }
+  py_typing_set(typing, params->key);
+  bool named = params->range_keys;
+  if (typing->ordered && (named || params->params.range_delimiter != 0)) {
+    PyErr_SetString(PyExc_ValueError,
+                    "range_keys and range_delimiter are for keys of bytes: these have a type");
+    return false;
+  }
+  if (typing->ordered || named || typing->status != NAY_OK) return true;
+  if (typing->type != NAY_KEY_TEXT) {
+    PyErr_Format(PyExc_ValueError,
+                 "a range filter of keys of type %s needs range_keys: how they end in a number",
+                 typing->name);
+    return false;
+  }
+  params->params.range_keys = NAY_RANGE_DECIMAL;
+  return true;
+}
+
 static PyObject *filter_build_from(PyTypeObject *type, py_params *params, PyObject *keys,
                                    py_source *source) {
   py_typing typing;
@@ -72,6 +101,7 @@ static PyObject *filter_build_from(PyTypeObject *type, py_params *params, PyObje
   if (params->key == NULL && (params->key = PyMem_Malloc(sizeof typing.name)) != NULL) {
     memcpy(params->key, typing.name, sizeof typing.name);
   }
+  if (params->params.kind == NAY_RANGE && !filter_range_form(params, &typing)) return NULL;
   source->skip_nulls = params->skip_nulls;
   source->advice = "skip_nulls=True leaves it out";
   if (!filter_choose_static(params, keys) || !py_source_use(source, &typing)) return NULL;
@@ -496,6 +526,19 @@ static PyObject *filter_fold(PyObject *object, PyObject *factor) {
   Py_RETURN_NONE;
 }
 
+static PyObject *filter_shrink(PyObject *object, PyObject *nbytes) {
+  py_filter *self = (py_filter *)object;
+  unsigned long long most = PyLong_AsUnsignedLongLong(nbytes);
+  nay_diag diag = {0};
+  if (PyErr_Occurred() || !py_enter(self, true)) return NULL;
+  PyThreadState *state = PyEval_SaveThread();
+  nay_status status = nay_filter_shrink(self->filter, most, &diag);
+  PyEval_RestoreThread(state);
+  py_leave(self, true);
+  if (status != NAY_OK) return py_raise(status, &diag, NULL);
+  Py_RETURN_NONE;
+}
+
 static PyObject *filter_clear(PyObject *object, PyObject *unused) {
   (void)unused;
   if (!py_wait((py_filter *)object, true)) return NULL;
@@ -578,6 +621,9 @@ static PyMethodDef filter_methods[] = {
     {"merge", PY_METHOD(filter_merge), METH_VARARGS | METH_KEYWORDS, filter_merge_doc},
     {"overlap", filter_overlap, METH_O, filter_overlap_doc},
     {"fold", filter_fold, METH_O, filter_fold_doc},
+    {"shrink", filter_shrink, METH_O, filter_shrink_doc},
+    {"check_range", py_check_range, METH_VARARGS, filter_check_range_doc},
+    {"check_ranges", py_check_ranges, METH_VARARGS, filter_check_ranges_doc},
     {"clear", filter_clear, METH_NOARGS, filter_clear_doc},
     {"advance", filter_advance, METH_O, filter_advance_doc},
     {"copy", py_handle_copy, METH_NOARGS, handle_copy_doc},

@@ -53,7 +53,8 @@
   "  kind          \"auto\", \"bloom\", \"blocked\", \"counting\", \"scalable\", \"window\", "     \
   "\"cuckoo\";\n"                                                                                  \
   "                Filter.build also makes \"xor\", \"fuse\", \"ribbon\", and \"static\" chooses " \
-  "one\n"                                                                                          \
+  "one;\n"                                                                                         \
+  "                and \"range\", which answers check_range\n"                                     \
   "  key           the key type: \"text\" (the default), \"int\", ...\n"                           \
   "  k             probes for each key\n"                                                          \
   "  seed          of the hash; secret=16 random bytes makes it one that an attacker cannot "      \
@@ -66,6 +67,10 @@
   "  tag_bits, max_nkeys    cuckoo: bits of a key; grows to hold so many\n"                        \
   "  generations, window    window: how many make up the window; its length in ticks\n"            \
   "  max_nbytes    scalable, cuckoo: a limit of growth\n"                                          \
+  "  range_length  range: how many numbers the longest range has for which fpr is planned\n"       \
+  "  range_keys, range_delimiter    range, of texts: how they end in a number, \"decimal\", "      \
+  "\"be8\" or\n"                                                                                   \
+  "                \"be4\", and the byte before it\n"                                              \
   "  threads       of a build"
 
 #define filter_build_doc                                                                           \
@@ -260,6 +265,32 @@
   "--\n"                     \
   "\n"                       \
   "Shrinks by this factor without the keys, to what a filter made at that size would be."
+
+#define filter_shrink_doc      \
+  "shrink($self, nbytes, /)\n" \
+  "--\n"                       \
+  "\n"                         \
+  "Makes a ribbon or range filter nbytes or less without the keys, at the price of a higher FPR."
+
+#define filter_check_range_doc                                                                     \
+  "check_range($self, lo, hi, /)\n"                                                                \
+  "--\n"                                                                                           \
+  "\n"                                                                                             \
+  "Of a range filter: whether a key may lie between lo and hi, both included. False is certain.\n" \
+  "\n"                                                                                             \
+  ">>> busy = libnay.Filter.build([100, 350, 900], kind=\"range\", range_length=50)\n"             \
+  ">>> busy.check_range(80, 100), busy.check_range(101, 150)\n"                                    \
+  "(True, False)\n"                                                                                \
+  "\n"                                                                                             \
+  "The ends are what `in` takes. lo above hi is an InvalidError."
+
+#define filter_check_ranges_doc                                                                  \
+  "check_ranges($self, lo, hi, /)\n"                                                             \
+  "--\n"                                                                                         \
+  "\n"                                                                                           \
+  "check_range for each pair of two iterables, arrays or columns, which are as long: a list of " \
+  "bool, or\n"                                                                                   \
+  "an array of bool where lo is an array."
 
 #define filter_clear_doc \
   "clear($self, /)\n"    \

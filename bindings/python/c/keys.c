@@ -7,13 +7,52 @@
  */
 #include "binding.h"
 
+static const struct {
+  nay_key_type type, ordered;
+} keys_orders[] = {{NAY_KEY_INT, NAY_KEY_ORDERED_INT},
+                   {NAY_KEY_FLOAT, NAY_KEY_ORDERED_FLOAT},
+                   {NAY_KEY_DATE, NAY_KEY_ORDERED_DATE},
+                   {NAY_KEY_TIMESTAMP, NAY_KEY_ORDERED_TIMESTAMP}};
+
 void py_typing_set(py_typing *typing, const char *description) {
   memset(typing, 0, sizeof *typing);
   typing->how.size = sizeof typing->how;
   typing->status = nay_key_description_parse(description, &typing->diag, &typing->how);
   typing->plain = typing->status == NAY_OK && typing->how.type == NAY_KEY_TEXT &&
                   typing->how.ntransformations == 0;
+  typing->ordered = typing->status == NAY_OK && typing->how.type >= NAY_KEY_ORDERED_INT;
+  typing->type = typing->how.type;
+  for (size_t i = 0; i < sizeof keys_orders / sizeof *keys_orders; i++) {
+    if (typing->type == keys_orders[i].ordered) typing->type = keys_orders[i].type;
+  }
   strncpy(typing->name, description, sizeof typing->name - 1);
+}
+
+char *py_typing_order(char description[NAY_KEY_DESCRIPTION_MAX + 1]) {
+  size_t len = strcspn(description, ",");
+  for (size_t i = 0; i < sizeof keys_orders / sizeof *keys_orders; i++) {
+    const char *name = nay_key_type_name(keys_orders[i].type);
+    if (strlen(name) != len || strncmp(description, name, len) != 0) continue;
+    char made[2 * NAY_KEY_DESCRIPTION_MAX];
+    int n = PyOS_snprintf(made, sizeof made, "%s%s", nay_key_type_name(keys_orders[i].ordered),
+                          description + len);
+    if (n < 0 || n > (int)NAY_KEY_DESCRIPTION_MAX) return NULL;
+    memcpy(description, made, (size_t)n + 1);
+  }
+  return description;
+}
+
+void py_key_order(const py_typing *typing, uint8_t key[8]) {
+  uint64_t word = 0;
+  for (unsigned i = 8; i-- > 0;) word = word << 8 | key[i];
+  if (typing->type == NAY_KEY_FLOAT) {
+    double x;
+    memcpy(&x, &word, sizeof x);
+    word = nay_range_double(x);
+  } else {
+    word = nay_range_i64((int64_t)word);
+  }
+  nay_range_key(word, key);
 }
 
 bool py_key_is_type(const char *description) {
@@ -85,7 +124,7 @@ bool py_is_null(const py_typing *typing, PyObject *value) {
   if (value == Py_None) return true;
   if (PyFloat_Check(value)) {
     double x = PyFloat_AsDouble(value);
-    return x != x && typing->how.type != NAY_KEY_FLOAT;
+    return x != x && typing->type != NAY_KEY_FLOAT;
   }
   if (PyUnicode_Check(value) || PyBytes_Check(value) || PyLong_Check(value)) return false;
   if (keys_is_named(value, "NAType", "NaTType")) return true;
@@ -187,8 +226,9 @@ static bool keys_refuse(const py_typing *typing, PyObject *value) {
   return false;
 }
 
-static bool keys_word(int64_t x, py_key *key) {
+static bool keys_word(const py_typing *typing, int64_t x, py_key *key) {
   nay_key_int(x, key->small);
+  if (typing->ordered) py_key_order(typing, key->small);
   key->bytes = key->small;
   key->len = 8;
   return true;
@@ -200,7 +240,7 @@ static bool keys_int(const py_typing *typing, PyObject *value, py_key *key) {
   PyObject *number = PyLong_Check(value) ? Py_NewRef(value) : PyNumber_Index(value);
   if (number == NULL) return false;
   long long x = PyLong_AsLongLongAndOverflow(number, &overflow);
-  if (overflow > 0) {
+  if (overflow > 0 && !typing->ordered) {
     unsigned long long y = PyLong_AsUnsignedLongLong(number);
     if (PyErr_Occurred()) {
       PyErr_Clear();
@@ -210,8 +250,10 @@ static bool keys_int(const py_typing *typing, PyObject *value, py_key *key) {
     }
   }
   Py_DECREF(number);
-  if (overflow == 0) return keys_word(x, key);
-  PyErr_SetString(PyExc_ValueError, "no key: integers go from -2**63 to 2**64 - 1");
+  if (overflow == 0) return keys_word(typing, x, key);
+  PyErr_SetString(PyExc_ValueError, typing->ordered
+                                        ? "no key: ordered integers go from -2**63 to 2**63 - 1"
+                                        : "no key: integers go from -2**63 to 2**64 - 1");
   return false;
 }
 
@@ -239,6 +281,7 @@ static bool keys_float(const py_typing *typing, PyObject *value, py_key *key) {
     return keys_refuse(typing, value);
   }
   nay_key_float(x, key->small);
+  if (typing->ordered) py_key_order(typing, key->small);
   key->bytes = key->small;
   key->len = 8;
   return true;
@@ -247,14 +290,14 @@ static bool keys_float(const py_typing *typing, PyObject *value, py_key *key) {
 static bool keys_bool(const py_typing *typing, PyObject *value, py_key *key) {
   if (keys_is_bool(value)) {
     int x = PyObject_IsTrue(value);
-    return x >= 0 && keys_word(x, key);
+    return x >= 0 && keys_word(typing, x, key);
   }
   if (!PyIndex_Check(value)) return keys_refuse(typing, value);
   int overflow;
   PyObject *number = PyNumber_Index(value);
   long long x = number != NULL ? PyLong_AsLongLongAndOverflow(number, &overflow) : -1;
   Py_XDECREF(number);
-  if (x == 0 || x == 1) return keys_word(x, key);
+  if (x == 0 || x == 1) return keys_word(typing, x, key);
   if (!PyErr_Occurred()) PyErr_Format(PyExc_ValueError, "%R is no bool", value);
   return false;
 }
@@ -262,7 +305,7 @@ static bool keys_bool(const py_typing *typing, PyObject *value, py_key *key) {
 /* ---- one key ---- */
 
 static bool keys_typed(const py_typing *typing, PyObject *value, py_key *key) {
-  switch (typing->how.type) {
+  switch (typing->type) {
     case NAY_KEY_TEXT: /* with transformations, which see bytes as a text */
     case NAY_KEY_HEX:
     case NAY_KEY_B64: {

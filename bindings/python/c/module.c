@@ -5,8 +5,7 @@ static PyObject *module_kinds(void) {
   PyObject *names = PyList_New(0);
   for (int i = 1; names != NULL && i < 64; i++) {
     const char *name = nay_kind_name((nay_kind)i);
-    bool other = i == NAY_MAP || (nay_kind_traits((nay_kind)i) & NAY_CAN_RANGE) != 0;
-    if (name == NULL || other) continue;
+    if (name == NULL || (nay_kind_traits((nay_kind)i) & NAY_CAN_GET) != 0) continue;
     PyObject *text = PyUnicode_FromString(name);
     if (text == NULL || PyList_Append(names, text) != 0) Py_CLEAR(names);
     Py_XDECREF(text);

@@ -11,6 +11,8 @@ typedef enum params_type {
   PARAMS_SECRET,
   PARAMS_KEY,
   PARAMS_FORMAT,
+  PARAMS_RANGE_KEYS,
+  PARAMS_BYTE,
   PARAMS_NULLS
 } params_type;
 
@@ -47,6 +49,9 @@ static const struct params_field {
     PARAMS_FIELD(threads, PARAMS_U32),
     PARAMS_FIELD(value_bits, PARAMS_U32),
     PARAMS_FIELD(check_bits, PARAMS_U32),
+    PARAMS_FIELD(range_length, PARAMS_U64),
+    PARAMS_FIELD(range_keys, PARAMS_RANGE_KEYS),
+    PARAMS_FIELD(range_delimiter, PARAMS_BYTE),
     {"skip_nulls", PARAMS_NULLS, 0, 0},
 };
 
@@ -76,6 +81,37 @@ static bool params_hash(const char *name, nay_hash_kind *hash) {
   return false;
 }
 
+static bool params_range_keys(const char *name, py_params *out) {
+  static const char *const names[] = {"be8", "be4", "decimal"}; /* nay_range_keys */
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    if (strcmp(names[i], name) != 0) continue;
+    out->params.range_keys = (uint32_t)i;
+    out->range_keys = true;
+    return true;
+  }
+  PyErr_Format(PyExc_ValueError, "range_keys '%s': there are be8, be4 and decimal", name);
+  return false;
+}
+
+/* One byte, as b":" or ":". */
+static bool params_byte(const char *name, PyObject *value, uint32_t *byte) {
+  Py_buffer view;
+  Py_ssize_t len = 0;
+  const char *text = PyUnicode_Check(value) ? PyUnicode_AsUTF8AndSize(value, &len) : NULL;
+  if (PyUnicode_Check(value) && text == NULL) return false;
+  if (text != NULL) {
+    *byte = (uint8_t)*text;
+  } else {
+    if (PyObject_GetBuffer(value, &view, PyBUF_SIMPLE) != 0) return false;
+    len = view.len;
+    *byte = len > 0 ? *(const uint8_t *)view.buf : 0;
+    PyBuffer_Release(&view);
+  }
+  if (len == 1 && *byte != 0) return true;
+  PyErr_Format(PyExc_ValueError, "'%s' is one byte, and not 0", name);
+  return false;
+}
+
 static bool params_secret(PyObject *value, uint8_t key[16]) {
   Py_buffer view;
   if (PyObject_GetBuffer(value, &view, PyBUF_SIMPLE) != 0) return false;
@@ -102,6 +138,7 @@ static bool params_text(const struct params_field *field, PyObject *value, py_pa
   if (text == NULL) return false;
   if (field->type == PARAMS_HASH) return params_hash(text, &out->params.hash);
   if (field->type == PARAMS_FORMAT) return (out->format = py_format_find(text)) != NULL;
+  if (field->type == PARAMS_RANGE_KEYS) return params_range_keys(text, out);
   if (field->type == PARAMS_KIND) {
     if (nay_kind_parse(text, &out->params.kind) == NAY_OK) return true;
     if (strcmp(text, "static") == 0) {
@@ -163,6 +200,7 @@ static bool params_set(const struct params_field *field, PyObject *value, py_par
     case PARAMS_SECRET:
       out->params.hash = NAY_HASH_SIPHASH;
       return params_secret(value, out->params.key);
+    case PARAMS_BYTE: return params_byte(field->name, value, (uint32_t *)(void *)at);
     default: return params_text(field, value, out);
   }
 }

@@ -19,7 +19,7 @@ static bool raw_is_text(const py_raw *r) {
 
 bool py_raw_fits(const py_raw *r, const py_typing *typing) {
   if (raw_is_text(r)) return true; /* a text of any type */
-  switch (typing->how.type) {
+  switch (typing->type) {
     case NAY_KEY_INT:
     case NAY_KEY_BOOL:
       return r->elem == PY_ELEM_INT || r->elem == PY_ELEM_UINT || r->elem == PY_ELEM_BOOL ||
@@ -176,8 +176,8 @@ static bool raw_text(py_source *s, size_t i, const uint8_t **text, size_t *len) 
 
 /* The text in the arena becomes the key that the typing makes of it. */
 static bool raw_convert(py_source *s, const uint8_t *text, size_t len) {
-  const py_typing *typing = s->typing;
-  if (typing->how.type == NAY_KEY_UUID && s->at.elem == PY_ELEM_FIXED && s->at.width == 16) {
+  const py_typing *typing = &s->typing;
+  if (typing->type == NAY_KEY_UUID && s->at.elem == PY_ELEM_FIXED && s->at.width == 16) {
     if (!py_arena_reserve(s, 16)) return raw_fault(s, NAY_ENOMEM, NULL);
     memset(s->arena + s->arena_len, 0, 16); /* numpy strips zeros at the end */
     memcpy(s->arena + s->arena_len, text, len);
@@ -205,7 +205,7 @@ static bool raw_add_text(py_source *s, size_t i) {
   size_t len;
   if (s->at.elem == PY_ELEM_UCS4) {
     if (!raw_utf8(s, s->at.data + (Py_ssize_t)i * s->at.stride, &len)) return false;
-    if (s->typing->plain) {
+    if (s->typing.plain) {
       s->arena_len += len;
       return true;
     }
@@ -223,7 +223,7 @@ static bool raw_add_text(py_source *s, size_t i) {
 
 static bool raw_add_time(py_source *s, int64_t x, uint8_t key[8]) {
   const py_raw *r = &s->at;
-  int64_t wanted = s->typing->how.type == NAY_KEY_DATE ? 1 : 86400000000;
+  int64_t wanted = s->typing.type == NAY_KEY_DATE ? 1 : 86400000000;
   if (wanted >= r->per_day) {
     int64_t factor = wanted / r->per_day;
     if (x > INT64_MAX / factor || x < INT64_MIN / factor) {
@@ -257,8 +257,13 @@ static bool raw_add_number(py_source *s, size_t i) {
   bool above = r->elem == PY_ELEM_UINT && x < 0; /* 2^63 and more */
   uint8_t key[8];
   if (r->elem == PY_ELEM_BOOL) x = x != 0;
-  switch (s->typing->how.type) {
-    case NAY_KEY_INT: nay_key_int(x, key); break;
+  switch (s->typing.type) {
+    case NAY_KEY_INT:
+      if (above && s->typing.ordered) {
+        return raw_fault(s, NAY_EINVAL, "above 2**63 - 1: ordered integers end there");
+      }
+      nay_key_int(x, key);
+      break;
     case NAY_KEY_BOOL:
       if (above || x < 0 || x > 1) return raw_fault(s, NAY_EINVAL, "a number that is no bool");
       nay_key_int(x, key);
@@ -283,6 +288,7 @@ static bool raw_add_number(py_source *s, size_t i) {
     default:
       if (!raw_add_time(s, x, key)) return false;
   }
+  if (s->typing.ordered) py_key_order(&s->typing, key);
   if (!py_arena_reserve(s, sizeof key)) return raw_fault(s, NAY_ENOMEM, NULL);
   memcpy(s->arena + s->arena_len, key, sizeof key);
   s->arena_len += sizeof key;
@@ -299,11 +305,11 @@ static bool raw_in_place(const py_source *s) {
   switch (r->elem) {
     case PY_ELEM_INT:
     case PY_ELEM_UINT:
-      return s->typing->how.type == NAY_KEY_INT && r->width == 8 && r->stride == 8 &&
+      return s->typing.how.type == NAY_KEY_INT && r->width == 8 && r->stride == 8 &&
              *(const uint8_t *)&one == 1;
-    case PY_ELEM_OFFSETS: return s->typing->plain;
+    case PY_ELEM_OFFSETS: return s->typing.plain;
     case PY_ELEM_FIXED:
-      return s->typing->plain && !r->strip && r->width > 0 && r->width < UINT32_MAX &&
+      return s->typing.plain && !r->strip && r->width > 0 && r->width < UINT32_MAX &&
              r->stride == (Py_ssize_t)r->width;
     default: return false;
   }
@@ -361,7 +367,7 @@ bool py_raw_next(py_source *s, py_block *b) {
   const py_raw *r = &s->at;
   if (s->failed || s->next == r->n) return false;
   if (raw_in_place(s)) return raw_in_place_next(s, b);
-  bool pointers = s->typing->plain && raw_is_text(r) && r->elem != PY_ELEM_UCS4;
+  bool pointers = s->typing.plain && raw_is_text(r) && r->elem != PY_ELEM_UCS4;
   size_t start = s->next;
   s->arena_len = 0;
   s->room->offsets[0] = 0;

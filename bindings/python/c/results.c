@@ -18,15 +18,17 @@ PyObject *py_stats_make(const nay_stats *s) {
   const char *kind = nay_kind_name(s->kind), *hash = nay_hash_name(s->hash);
   return results_make(
       "Stats",
-      Py_BuildValue(
-          "(zzIKdKKKddddOOOOOOIIKKKII)", kind, hash, (unsigned)s->k, (unsigned long long)s->nkeys,
-          s->nkeys_estimated, (unsigned long long)s->nbits, (unsigned long long)s->nbits_set,
-          (unsigned long long)s->nbytes, s->fill, s->utilisation, s->fpr_now, s->fpr_planned,
-          results_bool(s->overloaded), results_bool(s->derived), results_bool(s->saturated),
-          results_bool(s->read_only), results_bool(s->locked), results_bool(s->stores_key),
-          (unsigned)s->nlevels, (unsigned)s->tag_bits, (unsigned long long)s->nstuck,
-          (unsigned long long)s->nrefused, (unsigned long long)s->clock, (unsigned)s->value_bits,
-          (unsigned)s->check_bits));
+      Py_BuildValue("(zzIKdKKKddddOOOOOOIIKKKIIKKOI)", kind, hash, (unsigned)s->k,
+                    (unsigned long long)s->nkeys, s->nkeys_estimated, (unsigned long long)s->nbits,
+                    (unsigned long long)s->nbits_set, (unsigned long long)s->nbytes, s->fill,
+                    s->utilisation, s->fpr_now, s->fpr_planned, results_bool(s->overloaded),
+                    results_bool(s->derived), results_bool(s->saturated),
+                    results_bool(s->read_only), results_bool(s->locked),
+                    results_bool(s->stores_key), (unsigned)s->nlevels, (unsigned)s->tag_bits,
+                    (unsigned long long)s->nstuck, (unsigned long long)s->nrefused,
+                    (unsigned long long)s->clock, (unsigned)s->value_bits, (unsigned)s->check_bits,
+                    (unsigned long long)s->range_length, (unsigned long long)s->range_block,
+                    results_bool(s->range_exact != 0), (unsigned)s->range_shift));
 }
 
 PyObject *py_overlap_make(const nay_overlap *o) {

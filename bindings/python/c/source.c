@@ -207,7 +207,7 @@ const char *py_source_key_type(const py_source *s) {
 }
 
 bool py_source_use(py_source *s, const py_typing *typing) {
-  s->typing = typing;
+  s->typing = *typing;
   if (typing->status != NAY_OK) {
     py_raise(typing->status, &typing->diag, NULL);
     return false;
@@ -233,13 +233,13 @@ bool py_source_use(py_source *s, const py_typing *typing) {
 static bool source_object(py_source *s, PyObject *value, py_block *b) {
   py_key key;
   s->room->null[b->nrows] = 0;
-  if (!py_key_of(s->typing, value, &key)) {
+  if (!py_key_of(&s->typing, value, &key)) {
     if (!PyErr_ExceptionMatches(PyExc_TypeError) && !PyErr_ExceptionMatches(PyExc_ValueError)) {
       return false;
     }
     PyObject *type, *error, *trace;
     PyErr_Fetch(&type, &error, &trace);
-    bool null = py_is_null(s->typing, value);
+    bool null = py_is_null(&s->typing, value);
     if (!null || !s->skip_nulls) {
       s->is_null = null;
       PyErr_Restore(type, error, trace);
@@ -313,7 +313,7 @@ void py_source_raise(py_source *s) {
     PyErr_Restore(s->error[0], s->error[1], s->error[2]);
     s->error[0] = s->error[1] = s->error[2] = NULL;
   } else if (s->status == NAY_EINVAL) {
-    PyErr_Format(PyExc_ValueError, "row %zu is not of key type %s: %s", s->row, s->typing->name,
+    PyErr_Format(PyExc_ValueError, "row %zu is not of key type %s: %s", s->row, s->typing.name,
                  s->diag.what != NULL ? s->diag.what : "out of range");
   } else {
     py_raise(s->status, &s->diag, NULL);

@@ -48,6 +48,10 @@ class Stats(NamedTuple):
     clock: int
     value_bits: int
     check_bits: int
+    range_length: int
+    range_block: int
+    range_exact: bool
+    range_shift: int
 
 
 class Overlap(NamedTuple):

@@ -11,6 +11,7 @@ A partition becomes a filter where it lies; the filters are merged in a tree; wh
 dies loses work and no keys: Dask computes its partitions again.
 """
 import os
+import uuid
 from importlib import import_module
 from typing import Any, List, Optional
 
@@ -72,7 +73,8 @@ def build_sharded(
 ) -> Sharded:
     """A filter larger than a worker: `shards` files in a directory that all workers can write; of any kind.
 
-    Each worker splits the hashes of its partitions, 8 bytes for each key, and each shard is built by one worker.
+    Each worker splits the hashes of its partitions, 8 bytes for each key, and each shard is built by one worker. Until all
+    are written, the directory of an earlier build is refused where it is opened, and is none any more.
     """
     delayed = import_module("dask").delayed
     key = key or _key_of(column)
@@ -80,8 +82,9 @@ def build_sharded(
     os.makedirs(directory, exist_ok=True)
     split = delayed(_split, nout=shards)
     parts = [split(part, _hashing(key, params), shards) for part in column.to_delayed()]
+    where, build_id = os.fspath(directory), uuid.uuid4().hex
     written = [
-        delayed(write_shard)(os.fspath(directory), i, shards, [part[i] for part in parts], key, params) for i in range(shards)
+        delayed(write_shard)(where, i, shards, [part[i] for part in parts], key, params, build_id) for i in range(shards)
     ]
     import_module("dask").compute(*written)
     return Sharded(directory, secret=params.get("secret"))

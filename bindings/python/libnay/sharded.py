@@ -17,12 +17,15 @@ def shard_of(hashes: Any, shards: int) -> Any:
     return x % numpy.uint64(shards)
 
 
-def write_shard(directory: str, i: int, shards: int, parts: List[Any], key: str, params: Dict[str, Any]) -> int:
-    """Builds shard i from hashes; returns its bytes. The list of the files is part of every one: its metadata."""
+def write_shard(
+    directory: str, i: int, shards: int, parts: List[Any], key: str, params: Dict[str, Any], build: str
+) -> int:
+    """Builds shard i from hashes; returns its bytes. Its metadata say which shard it is, of how many, and of which build:
+    of a directory that holds shards of two builds, as after one that was ended, no key could be said to be absent."""
     import numpy
 
     made = Filter.build_hashes(numpy.concatenate(parts), key=key, **params)
-    made.meta = json.dumps({"shard": i, "shards": shards}).encode()
+    made.meta = json.dumps({"shard": i, "shards": shards, "build": build}).encode()
     path = os.path.join(directory, f"shard-{i:05d}.nay")
     made.save(path)
     return os.path.getsize(path)
@@ -33,8 +36,9 @@ class Sharded:
 
     def __init__(self, directory: Any, *, lazy: bool = False, secret: Optional[bytes] = None) -> None:
         self.directory, self.lazy, self.secret = os.fspath(directory), lazy, secret
+        self._stated: Any = None  # the metadata of all shards
         first = self._open(0)
-        self.shards = int(json.loads(first.meta)["shards"])
+        self.shards = int(self._stated["shards"])
         self.key = first.key
         self._files: Dict[int, Filter] = {0: first}
         for i in range(self.shards):
@@ -48,9 +52,14 @@ class Sharded:
         made = Filter.mmap(self._path(i), lazy=self.lazy)
         if self.secret is not None and made.locked:
             made.unlock(self.secret)
-        stated = json.loads(made.meta or b"{}")
-        if stated.get("shard") != i or (i > 0 and stated.get("shards") != self.shards):
-            raise ValueError(f"{self._path(i)} is not shard {i} of this filter")
+        try:
+            stated = json.loads(made.meta)
+            number, rest = stated["shard"], {name: stated[name] for name in ("shards", "build")}
+        except (ValueError, TypeError, KeyError):
+            raise ValueError(f"{self._path(i)} is no shard") from None
+        if number != i or (self._stated or rest) != rest:
+            raise ValueError(f"{self._path(i)} is not shard {i} of this filter, but of another build")
+        self._stated = rest
         return made
 
     def _shard(self, i: int) -> Filter:

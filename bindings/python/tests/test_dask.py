@@ -131,6 +131,18 @@ def test_shards(client, tmp_path):
     assert len(libnay.dask.semi_join(clicks, sharded, on="user").compute()) == 143
     sizes = [os.path.getsize(tmp_path / "known" / name) for name in os.listdir(tmp_path / "known")]
     assert max(sizes) < 1.1 * min(sizes)
+    other = libnay.dask.build_sharded(frame()["id"] + 1, tmp_path / "other", fpr=1e-6, shards=5)
+    assert 8 in other
+    for i in (4, 0):  # a build over this one that was ended after some shards: absent keys cannot be told
+        os.link(tmp_path / f"other/shard-{i:05d}.nay", tmp_path / "new")
+        os.replace(tmp_path / f"known/shard-{i:05d}.nay", tmp_path / "old")
+        os.replace(tmp_path / "new", tmp_path / f"known/shard-{i:05d}.nay")
+        with pytest.raises(ValueError, match="another build"):
+            Sharded(tmp_path / "known").check_many(np.arange(1000))
+        os.replace(tmp_path / "old", tmp_path / f"known/shard-{i:05d}.nay")
+    Filter.build([1]).save(tmp_path / "other/shard-00000.nay")
+    with pytest.raises(ValueError, match="no shard"):
+        Sharded(tmp_path / "other")
     os.rename(tmp_path / "known/shard-00001.nay", tmp_path / "known/shard-00002.nay")
     with pytest.raises(FileNotFoundError):
         Sharded(tmp_path / "known")

@@ -398,7 +398,7 @@ def test_weak_references_and_cycles():
 def test_names():
     assert set(libnay.KINDS) >= set(ADDS + STATIC) and "map" not in libnay.KINDS
     for kind in libnay.KINDS:
-        assert "a" in Filter.build(["a"], kind=kind)
+        assert "a" in Filter.build(["a"], kind=kind, range_length=9 if kind == "range" else None)
     assert "leveldb" in repr(Filter(10, format="leveldb", bits_per_key=10))
     assert libnay.__version__.count(".") == 2
     for name in libnay.__all__:

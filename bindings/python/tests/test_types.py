@@ -11,11 +11,11 @@ import pytest
 HERE = pathlib.Path(__file__).resolve().parent
 
 
-def mypy(*arguments, module="mypy", **env):
+def mypy(*arguments, module="mypy", cwd=None, **env):
     pytest.importorskip("mypy")
     plain = {k: v for k, v in os.environ.items() if k not in ("LD_PRELOAD", "PYTHONMALLOC")}
     done = subprocess.run([sys.executable, "-m", module, *arguments], capture_output=True, text=True,
-                          env={**plain, **env})
+                          cwd=cwd, env={**plain, **env})
     return done.returncode, done.stdout + done.stderr
 
 
@@ -40,6 +40,6 @@ def test_right_and_wrong_programs(source):
 @pytest.mark.skipif("NAY_SANITIZED" in os.environ, reason="loads the extension without the sanitizer")
 def test_the_stubs_say_what_there_is(source):
     status, said = mypy("libnay", "--ignore-positional-only", "--allowlist", str(HERE / "types/allowed.txt"),
-                        "--ignore-unused-allowlist", module="mypy.stubtest",
+                        "--ignore-unused-allowlist", module="mypy.stubtest", cwd=source,
                         MYPYPATH=str(source), PYTHONPATH=str(source))
     assert status == 0, said

@@ -25,8 +25,8 @@ static nay_hash toy_hash_of(const uint8_t *key, size_t len) {
   }
   return (nay_hash){a ^ a >> 29, (b ^ b >> 31) | 1};
 }
-static const nay_foreign_hash toy_hash = {(nay_hash_kind)NAY_HASH_LAST, "toy-hash", true,
-                                          toy_hash_of};
+static const nay_foreign_hash toy_hash = {
+    .kind = (nay_hash_kind)NAY_HASH_LAST, .name = "toy-hash", .has_hi = true, .hash = toy_hash_of};
 
 /* ---- the probing scheme: the step grows ---- */
 

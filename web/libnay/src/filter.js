@@ -1,13 +1,37 @@
-import { EFORMAT, ENOENT, ENOTSUP, optionsOf, refuse } from './error.js';
+import { EFORMAT, EINVAL, ENOENT, ENOTSUP, optionsOf, refuse } from './error.js';
 import { checkType, splitType, typedBatch, typedKey } from './keytype.js';
 import { Handle, OWN, SUMMARY, SUMMARY_BYTES, bytesOf, liveOf } from './memory.js';
 import { MAP, word } from './struct.js';
 
-const TRAITS = { add: 1, remove: 2, merge: 4, intersect: 8, fold: 16, count: 32, grow: 64, expire: 128 };
+const TRAITS = { add: 1, remove: 2, merge: 4, intersect: 8, fold: 16, count: 32, grow: 64, expire: 128, range: 512 };
 
-/** An object of the library without the fields that only a map or a range filter has. */
-function notOfMaps({ valueBits, checkBits, rangeLength, rangeKeys, rangeDelimiter, rangeBlock, rangeExact, rangeShift, ...rest }) {
-  return rest;
+/** An object of the library without the fields that only a map has, and, where it is none, those of a range filter. */
+function notOfMaps({ valueBits, checkBits, ...rest }) {
+  if (rest.kind === 'range') return rest;
+  const { rangeLength, rangeKeys, rangeDelimiter, rangeBlock, rangeExact, rangeShift, ...others } = rest;
+  return others;
+}
+
+/** Key types whose bytes are not in the order of their values: a range of bytes is none of values. */
+const UNORDERED = ['int', 'float', 'bool', 'date', 'timestamp', 'numeric'];
+
+const ORDERED = ['int', 'float', 'date', 'timestamp'];
+const RANGE_KEYS = ['be8', 'be4', 'decimal']; // nay_range_keys
+
+/** Parameters of a range filter, as the command chooses what they leave open: numbers are ordered keys, texts end in digits. */
+function rangeForm(params) {
+  if (params?.kind !== 'range') return params;
+  const { keyType = 'text', rangeKeys, ...rest } = params;
+  const [type, ...transformations] = String(keyType).split(',');
+  const known = RANGE_KEYS.indexOf(rangeKeys);
+  if (rangeKeys !== undefined && known < 0) refuse(`rangeKeys: there are ${listed(RANGE_KEYS)}`);
+  if (ORDERED.includes(type) || type.startsWith('ordered-')) {
+    if (known > 0 || rest.rangeDelimiter) refuse('rangeKeys, rangeDelimiter: these keys have a type');
+    return { ...rest, keyType: [type.startsWith('ordered-') ? type : `ordered-${type}`, ...transformations].join(',') };
+  }
+  if (known >= 0) return { ...rest, keyType, rangeKeys: known };
+  if (type !== 'text') refuse(`rangeKeys: how keys of type ${type} end in a number: ${listed(RANGE_KEYS)}`);
+  return { ...rest, keyType, rangeKeys: RANGE_KEYS.indexOf('decimal') };
 }
 
 /*
@@ -179,8 +203,8 @@ function makeFilter(m, structs, keys) {
   const instead = (kind, call, trait) => {
     if (kind === 'auto') return `${call}: filters in another system's layout cannot`;
     if (trait === 'add') return `${call}: ${article(kind)} filter takes no adds: Filter.build makes it of all keys at once`;
-    const others = [...structs.names.kinds.keys()].filter((name) => !/^(auto|map|range)/.test(name)
-      && traitsOf(x.nay_kind_traits(structs.names.kindNumber(name)))[trait]);
+    const others = [...structs.names.kinds.keys()].filter((name) => !/^(auto|map)/.test(name)
+      && (name !== 'range' || trait === 'range') && traitsOf(x.nay_kind_traits(structs.names.kindNumber(name)))[trait]);
     return `${call}: ${article(kind)} filter cannot; ${listed(others)} can`;
   };
 
@@ -226,7 +250,7 @@ function makeFilter(m, structs, keys) {
     }
 
     static build(items, params, options) {
-      const { type, rest } = splitType(params);
+      const { type, rest } = splitType(rangeForm(params));
       const make = (p) => m.make((diag, out) => x.nay_builder_new(p, 0, diag, out));
       return Filter.finish(structs.input('params', rest, make), items, options, type);
     }
@@ -285,6 +309,25 @@ function makeFilter(m, structs, keys) {
       const maybe = mayContain(live(this), keys.at, len);
       keys.done();
       return maybe !== 0;
+    }
+
+    hasRange(lo, hi) {
+      if (UNORDERED.includes(live(this) && this.type.split(',')[0])) {
+        refuse(`hasRange: keys of type ${this.type} are not in the order of their values: ordered-int and so on are`);
+      }
+      const loLen = put(this, lo);
+      const from = m.copyIn(m.u8.subarray(keys.at, keys.at + loLen));
+      keys.done();
+      try {
+        const len = put(this, hi);
+        const status = x.nay_filter_may_contain_range(live(this), from, loLen, keys.at, len, m.cell);
+        keys.done();
+        if (status === EINVAL) refuse('hasRange: the first end is above the second');
+        ofKind(this, 'hasRange', 'range', () => m.check(status));
+        return m.u8[m.cell] !== 0;
+      } finally {
+        m.free(from);
+      }
     }
 
     remove(key) {

@@ -21,6 +21,8 @@ m: Map = Map.build({"a": 1}, check_bits=8)
 value: Optional[int] = m.get("a")
 other: int = m.get("a", 7)
 many: list[Optional[int]] = m.get_many(["a"])
+between: bool = Filter.build([1, 9], kind="range", range_length=10).check_range(2, 8)
+ranges: list[bool] = f.check_ranges([1], [2])
 why: str = f.explain("a").reason
 
 

@@ -273,5 +273,11 @@ extern "C" {
     pub fn nay_builder_add_value(
         builder: *mut nay_builder, key: *const c_void, len: usize, value: u64,
     ) -> nay_status;
+    pub fn nay_filter_may_contain_range(
+        filter: *const nay_filter, lo: *const c_void, lo_len: usize, hi: *const c_void, hi_len: usize, maybe: *mut bool,
+    ) -> nay_status;
+    pub fn nay_filter_may_contain_range_u64_many(
+        filter: *const nay_filter, lo: *const u64, hi: *const u64, n: usize, bitmap: *mut u64,
+    ) -> nay_status;
     pub fn nay_filter_get(filter: *const nay_filter, key: *const c_void, len: usize, value: *mut u64) -> nay_status;
 }

@@ -19,8 +19,25 @@ pub fn float(value: impl Into<f64>) -> [u8; 8] {
     key
 }
 
+/// The key of an integer for range filters: its bytes have the order of the values.
+pub fn ordered_int(value: impl Into<i64>) -> [u8; 8] {
+    ordered(value).to_be_bytes()
+}
+
+/// [`ordered_int`] as a number, for [`crate::Reader::may_contain_ranges`].
+pub fn ordered(value: impl Into<i64>) -> u64 {
+    value.into() as u64 ^ 1 << 63
+}
+
+/// The key of a float for range filters: NaN is above infinity.
+pub fn ordered_float(value: impl Into<f64>) -> [u8; 8] {
+    let bits = u64::from_le_bytes(float(value)); // one zero, one NaN
+    (if bits >> 63 != 0 { !bits } else { bits | 1 << 63 }).to_be_bytes()
+}
+
 /// The key of a text as a value of a type: "int", "float", "bool", "date", "timestamp", "uuid", "numeric", "hex", "b64" or
-/// "text"; or a key description, such as "int,trim".
+/// "text", for range filters "ordered-int", "ordered-float", "ordered-date" or "ordered-timestamp"; or a key description, such
+/// as "int,trim".
 ///
 /// ```
 /// assert_eq!(nay::key::parse("int", "007")?, nay::key::int(7));

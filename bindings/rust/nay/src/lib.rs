@@ -77,10 +77,12 @@ pub enum Kind {
     Fuse = 8,
     /// Static: fewest bits.
     Ribbon = 9,
-    /// Static: is a key between a and b; ranges can be asked from C only.
+    /// Static: is a key between a and b: [`Reader::may_contain_range`].
     Range = 10,
     /// Static: a value for each key.
     Map = 12,
+    /// Static: which keys of a known universe are listed; built from C or by the command, read as a filter.
+    List = 13,
     /// Of [`Params::plan`] alone: choose among the static families.
     AutoStatic = 256,
 }
@@ -88,7 +90,7 @@ pub enum Kind {
 impl Kind {
     fn from_raw(kind: sys::nay_kind) -> Kind {
         use Kind::*;
-        [Bloom, Blocked, Counting, Scalable, Window, Cuckoo, Xor, Fuse, Ribbon, Range, Map]
+        [Bloom, Blocked, Counting, Scalable, Window, Cuckoo, Xor, Fuse, Ribbon, Range, Map, List]
             .into_iter()
             .find(|&k| k as i32 == kind)
             .unwrap_or(Auto)
@@ -107,6 +109,19 @@ impl Kind {
         check(unsafe { sys::nay_kind_parse(name.as_ptr(), &mut kind) })?;
         Ok(Kind::from_raw(kind))
     }
+}
+
+/// How the keys of a range filter end in a number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(u32)]
+pub enum RangeKeys {
+    /// In 8 bytes, big-endian: the order of the bytes.
+    #[default]
+    Be8 = 0,
+    /// In 4 bytes, big-endian.
+    Be4 = 1,
+    /// In decimal digits; 7 and 007 are one number.
+    Decimal = 2,
 }
 
 /// What you want: `nkeys`, and one of `fpr`, `bits_per_key`, `nbytes`, `nbits`. All 0 is the default; values out of range
@@ -139,6 +154,12 @@ pub struct Params {
     pub threads: u32,
     pub value_bits: u32,
     pub check_bits: u32,
+    /// Range filters: how many numbers the longest range has for which the FPR is planned,
+    pub range_length: u64,
+    /// how keys end in a number,
+    pub range_keys: RangeKeys,
+    /// and the byte that their prefix ends in; 0: any.
+    pub range_delimiter: u8,
 }
 
 impl Default for Params {
@@ -146,7 +167,8 @@ impl Default for Params {
         Params {
             kind: Kind::Auto, nkeys: 0, fpr: 0.0, bits_per_key: 0.0, nbytes: 0, nbits: 0, k: 0, fold: 0, seed: 0,
             secret: None, store_secret: false, caller_hashes: false, unique: false, tag_bits: 0, generations: 0, window: 0,
-            max_nkeys: 0, max_nbytes: 0, threads: 0, value_bits: 0, check_bits: 0,
+            max_nkeys: 0, max_nbytes: 0, threads: 0, value_bits: 0, check_bits: 0, range_length: 0,
+            range_keys: RangeKeys::Be8, range_delimiter: 0,
         }
     }
 }
@@ -191,9 +213,9 @@ impl Params {
             spill_dir: null(),
             value_bits: self.value_bits,
             check_bits: self.check_bits,
-            range_length: 0,
-            range_keys: 0,
-            range_delimiter: 0,
+            range_length: self.range_length,
+            range_keys: self.range_keys as u32,
+            range_delimiter: self.range_delimiter.into(),
         }
     }
 
@@ -359,6 +381,41 @@ impl Reader {
             answers.extend((0..n).map(|i| bitmap[i / 64] >> (i % 64) & 1 != 0));
             status
         }))?;
+        Ok(answers)
+    }
+
+    /// Of a range filter: whether a key may lie between `lo` and `hi`, both included; in doubt `true`.
+    /// [`Status::Invalid`]: `lo` is above `hi`.
+    ///
+    /// ```
+    /// use nay::{key, Filter, Kind, Params};
+    /// let params = Params { range_length: 60, ..Params::rate(Kind::Range, 0.01) };
+    /// let seen = Filter::build(&params, (0..100).map(|i| key::ordered_int(1000 * i)))?;
+    /// assert!(seen.may_contain_range(key::ordered_int(1990), key::ordered_int(2020))?);
+    /// assert!(!seen.may_contain_range(key::ordered_int(2010), key::ordered_int(2069))?);
+    /// # Ok::<(), nay::Error>(())
+    /// ```
+    pub fn may_contain_range(&self, lo: impl AsRef<[u8]>, hi: impl AsRef<[u8]>) -> Result<bool> {
+        let (lo, hi, mut maybe) = (lo.as_ref(), hi.as_ref(), true);
+        check(unsafe {
+            let (lo_at, hi_at) = (lo.as_ptr().cast(), hi.as_ptr().cast());
+            sys::nay_filter_may_contain_range(self.raw(), lo_at, lo.len(), hi_at, hi.len(), &mut maybe)
+        })?;
+        Ok(maybe)
+    }
+
+    /// The answers for many ranges of keys that are 8 bytes, big-endian; [`key::ordered`] makes a number of an integer.
+    pub fn may_contain_ranges(&self, ranges: &[std::ops::RangeInclusive<u64>]) -> Result<Vec<bool>> {
+        let mut answers = Vec::with_capacity(ranges.len());
+        let (mut lo, mut hi, mut bitmap) = ([0; 512], [0; 512], [0u64; 8]);
+        for some in ranges.chunks(512) {
+            for (i, range) in some.iter().enumerate() {
+                (lo[i], hi[i]) = (*range.start(), *range.end());
+            }
+            let (lo, hi, n) = (lo.as_ptr(), hi.as_ptr(), some.len());
+            check(unsafe { sys::nay_filter_may_contain_range_u64_many(self.raw(), lo, hi, n, bitmap.as_mut_ptr()) })?;
+            answers.extend((0..n).map(|i| bitmap[i / 64] >> (i % 64) & 1 != 0));
+        }
         Ok(answers)
     }
 

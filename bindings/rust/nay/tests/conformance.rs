@@ -1,6 +1,6 @@
 //! The runner of the conformance kit, twice: for the crate `nay`, and, of the cases for readers, for `nay-reader`. Prints TAP
 //! into the file NAY_TAP, else to standard output.
-use nay::{key, Builder, Filter, Kind, Params, Result, Status};
+use nay::{key, Builder, Filter, Kind, Params, RangeKeys, Result, Status};
 use std::{collections::HashMap, env, fs, path::PathBuf};
 
 type Case = HashMap<String, String>;
@@ -34,12 +34,19 @@ fn params(c: &Case) -> Params {
         nkeys: number(c, "nkeys"), fpr: number(c, "fpr"), bits_per_key: number(c, "bits_per_key"),
         nbytes: number(c, "nbytes"), nbits: number(c, "nbits"), k: number(c, "k"), fold: number(c, "fold"),
         seed: number(c, "seed"), value_bits: number(c, "value_bits"), check_bits: number(c, "check_bits"),
+        range_length: number(c, "range_length"),
+        range_keys: [RangeKeys::Be8, RangeKeys::Be4, RangeKeys::Decimal].into_iter().nth(number(c, "range_keys"))
+            .unwrap_or_default(),
+        range_delimiter: number(c, "range_delimiter"),
         secret: c.get("secret").map(|s| secret(s)), store_secret: c.contains_key("store_key"), ..Params::default()
     }
 }
 
 fn keys(c: &Case) -> Vec<String> {
-    let spec: Vec<&str> = get(c, "keys").split(':').collect();
+    texts(get(c, "keys"))
+}
+fn texts(spec: &str) -> Vec<String> {
+    let spec: Vec<&str> = spec.split(':').collect();
     let first: u64 = spec[1].parse().unwrap();
     (first..first + spec[2].parse::<u64>().unwrap()).map(|i| format!("{}{i}", spec[0])).collect()
 }
@@ -119,7 +126,13 @@ fn answer(c: &Case) -> Result<Vec<u8>> {
             }
             return b.finish()?.encode();
         }
-        "build" => return Filter::build(&params(c), keys(c))?.encode(),
+        "build" => {
+            let name = c.get("key_type").map_or("text", String::as_str);
+            let keys = keys(c).iter().map(|text| key::parse(name, text)).collect::<Result<Vec<_>>>()?;
+            let mut f = Filter::build(&params(c), keys)?;
+            f.set_key_description(name)?;
+            return f.encode();
+        }
         op => {
             let mut f = open(c, "a")?;
             match op {
@@ -134,6 +147,13 @@ fn answer(c: &Case) -> Result<Vec<u8>> {
                     let s = f.stats()?;
                     let (n, fpr) = (s.nkeys_estimated.to_bits(), s.fpr_now.to_bits());
                     format!("{} {} {} {} {n:016x} {fpr:016x}", s.k, s.nkeys, s.nbits, s.nbits_set)
+                }
+                "ranges" => {
+                    let (mut map, lo) = (vec![0; (keys(c).len() + 7) / 8], keys(c));
+                    for (i, (lo, hi)) in lo.iter().zip(texts(get(c, "ends"))).enumerate() {
+                        map[i / 8] |= u8::from(f.may_contain_range(f.key(lo)?, f.key(&hi)?)?) << (i % 8);
+                    }
+                    hex(&map)
                 }
                 "probe" => bitmap(&keys(c), |key| f.may_contain(key)),
                 _ => {

@@ -193,3 +193,27 @@ fn damage() {
         }
     }
 }
+
+#[test]
+fn ranges() {
+    let params = Params { range_length: 100, ..Params::rate(Kind::Range, 0.001) };
+    let f = Filter::build(&params, (-500..500).map(|i| nay::key::ordered_int(1000 * i))).unwrap();
+    let gaps: Vec<_> = (-500..500).map(|i| nay::key::ordered(1000 * i + 1)..=nay::key::ordered(1000 * i + 100)).collect();
+    let many = f.may_contain_ranges(&gaps).unwrap();
+    for (i, maybe) in (-500..500).zip(&many) {
+        let key = |x: i64| nay::key::ordered_int(1000 * i + x);
+        assert!(f.may_contain_range(key(-99), key(0)).unwrap());
+        assert_eq!(f.may_contain_range(key(1), key(100)).unwrap(), *maybe);
+    }
+    assert!(many.iter().filter(|&&maybe| maybe).count() < 20 && f.may_contain_ranges(&[]).unwrap().is_empty());
+    let turned = f.may_contain_range(nay::key::ordered_int(1), nay::key::ordered_int(0));
+    assert_eq!(turned.unwrap_err().status, Status::Invalid);
+    #[allow(clippy::reversed_empty_ranges)]
+    let turned = f.may_contain_ranges(&[1..=0]);
+    assert_eq!(turned.unwrap_err().status, Status::Invalid);
+    for x in [-1e300, -1.5, 0.0, 5e-324, 2.0, 1e300] {
+        assert_eq!(nay::key::parse("ordered-float", &x.to_string()).unwrap(), nay::key::ordered_float(x));
+    }
+    let bloom = Filter::new(&Params::new(Kind::Bloom, 10, 0.01)).unwrap();
+    assert_eq!(bloom.may_contain_range("a", "b").unwrap_err().status, Status::Unsupported);
+}

@@ -1,0 +1,83 @@
+/* Experimental: may change in a minor version. */
+/*
+ * nay_list.h - exact lists: is a key of a known universe listed? A key OUTSIDE THE UNIVERSE gets an
+ * ARBITRARY answer, unless the list has check bits, which tell all but 1 in 2^check_bits of them.
+ *
+ *   nay_params p = {sizeof p, .kind = NAY_LIST, .check_bits = 8};
+ *   nay_builder *b;
+ *   nay_filter *list;
+ *   uint64_t listed;
+ *   if (nay_builder_new(&p, NULL, NULL, &b) != NAY_OK) return 1;
+ *   nay_builder_add_value(b, "ada", 3, 0);
+ *   nay_builder_add_value(b, "eve", 3, 1);
+ *   if (nay_builder_finish(b, NULL, &list) != NAY_OK) return 1;
+ *   if (nay_filter_get(list, "eve", 3, &listed) == NAY_OK && listed != 0) puts("listed");
+ *
+ * Revoked ones among all certificates, breached passwords among those of your users, blocked
+ * packages among all packages: where both sides are known, some 8 bits for each listed key tell
+ * them apart when 1 in 70 is listed, and no answer is wrong. A filter of the listed keys needs more
+ * bits and errs. A list is a filter of the kind NAY_LIST: it is saved, opened, mapped, viewed,
+ * unlocked and freed by the calls of nay.h and nay_advanced.h. It does not change once it is built.
+ *
+ * ANSWERS. nay_filter_get and nay_filter_get_many (nay_map.h): NAY_OK and 1 (listed) or 0 (not);
+ * NAY_ENOENT: the key is certainly not of the universe, which needs check bits or partitions.
+ * nay_filter_may_contain is true for listed keys. Hashes are not enough: nay_filter_get_hash is
+ * NAY_ENOTSUP, and nay_filter_may_contain_hash says maybe.
+ *
+ * BUILDING. nay_builder_add_value(key, 1): listed; 0: not listed. nay_builder_add(key): of the
+ * universe, and listed if it is added with 1, too; so the universe can be added from one file and
+ * the listed keys from another. A key may come more than once. nay_builder_finish returns
+ * NAY_EINVAL for a key that was added with both 0 and 1: diag->offset is the index of the later
+ * add. It asks the finished list for every key, and fails (NAY_ECORRUPT) if an answer is wrong. The
+ * bytes depend on the keys alone, not on their order, on threads or the CPU. A builder keeps 24
+ * bytes for each key; finish takes some 35 for each listed one, and for all where one in three is
+ * listed or more. With NAY_LOW_MEMORY the keys are in a temporary file.
+ *
+ * PARTITIONS. Where shares differ by something that is known of a key (the issuer of a certificate,
+ * the domain of an address), a list needs fewer bits if the key begins with it: list_prefix is its
+ * length, or list_delimiter the byte that ends it. A key that is shorter is all partition; one
+ * without the delimiter is in the empty one. Each partition costs 10 bytes. A key whose partition
+ * has no key of the universe is unknown.
+ *
+ * CHANGES. The keys whose answer changed are a list over the same universe, which is much smaller:
+ * add each key with 1 if the lists so far answer it wrongly, and set list_base to the list_id (of
+ * nay_stats) of the last one. A reader asks all: nay_list_get_all.
+ *
+ * PARAMS. Of nay_params a list takes check_bits (0 to 32), list_base, list_prefix or
+ * list_delimiter, the hash with its seed or key (not NAY_HASH_CALLER), threads, spill_dir and the
+ * flags NAY_STORE_KEY, NAY_SMALL_PAGES and NAY_LOW_MEMORY; all else is 0. A list has no plan: its
+ * size depends on which keys are listed.
+ */
+#ifndef NAY_LIST_H
+#define NAY_LIST_H
+
+#include "nay_map.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * nay_list_get_all: the answer of a list and the changes to it, oldest first. The last one decides
+ * whether the key is unknown: NAY_ENOENT. Statuses: as nay_filter_get. That each is the base of the
+ * next one is the caller's to check, once: list_base and list_id of nay_stats.
+ */
+static inline nay_status nay_list_get_all(const nay_filter *const *lists, size_t n, const void *key,
+                                          size_t len, uint64_t *listed) {
+  nay_status status = NAY_EINVAL;
+  uint64_t answer = 0;
+  for (size_t i = 0; i < n; i++) {
+    uint64_t one = 0;
+    status = nay_filter_get(lists[i], key, len, &one);
+    if (status != NAY_OK && (status != NAY_ENOENT || i + 1 == n)) return status;
+    answer ^= one;
+  }
+  if (n != 0) *listed = answer;
+  return status;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* NAY_LIST_H */
