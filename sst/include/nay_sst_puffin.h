@@ -74,7 +74,7 @@ typedef struct nay_sst_puffin_info {
 /* nay_sst_puffin_options: all fields except `size` may be zero. */
 typedef struct nay_sst_puffin_options {
   size_t size; /* sizeof the struct: see ABI in nay.h */
-  /* NAY_CODEC_ZSTD (id 2) and NAY_CODEC_LZ4_FRAME (id 4) of nay_codecs.h, or your own */
+  /* zstd (id 2) and LZ4 frames (id 4): those of nay_codecs.h, or your own */
   const nay_sst_codec *const *codecs;
   size_t ncodecs;
   uint64_t max_bytes; /* limit for an uncompressed footer or blob; 0: 1 GiB */

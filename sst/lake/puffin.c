@@ -810,7 +810,7 @@ nay_status nay_sst_puffin_write(const nay_sst_target *target, const nay_sst_puff
   if (target == NULL || (blobs == NULL && n != 0)) {
     return nay__fail(diag, NAY_EINVAL, "target or blobs is NULL", 0);
   }
-  NAY_TRY(nay__abi_read(NAY_ABI_SST_SINK, target, diag, &to));
+  NAY_TRY(nay__abi_read(NAY_ABI_SST_TARGET, target, diag, &to));
   if (to.write == NULL) return nay__fail(diag, NAY_EINVAL, "target->write is NULL", 0);
   nay_status status = puffin_options_read(options, diag, &w.options);
   if (status == NAY_OK) status = nay__allocator_read(allocator, diag, &w.allocator);
