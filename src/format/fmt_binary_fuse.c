@@ -29,15 +29,17 @@
 
 /* ---- sizes ---- */
 
-typedef struct fuse_size {
+typedef struct bfuse_size {
   uint32_t segment, segments;
-} fuse_size;
+} bfuse_size;
 
-static uint64_t fuse_cells(const fuse_size *s) { return ((uint64_t)s->segments + 2) * s->segment; }
+static uint64_t bfuse_cells(const bfuse_size *s) {
+  return ((uint64_t)s->segments + 2) * s->segment;
+}
 
 /* Logarithms are those of a good libm: the packed form has no other record of its size. */
-static fuse_size fuse_size_for(uint64_t n) {
-  fuse_size s = {4, 1};
+static bfuse_size bfuse_size_for(uint64_t n) {
+  bfuse_size s = {4, 1};
   if (n == 0) return s;
   double ln_n = nay__ln_nearest((double)n), power = ln_n / nay__ln_nearest(3.33) + 2.25;
   s.segment = power >= 18 ? FUSE_MAX_SEGMENT : (uint32_t)1 << (unsigned)power;
@@ -49,41 +51,41 @@ static fuse_size fuse_size_for(uint64_t n) {
   return s;
 }
 
-static nay_status fuse_shape(uint64_t n, unsigned bits, nay_diag *diag, nay_shape *shape) {
+static nay_status bfuse_shape(uint64_t n, unsigned bits, nay_diag *diag, nay_shape *shape) {
   if (n > FUSE_MAX_KEYS) {
     return nay__fail(diag, NAY_EINVAL, "nkeys: this layout has at most 3,000,000,000", 0);
   }
-  fuse_size s = fuse_size_for(n);
-  *shape = (nay_shape){fuse_cells(&s), 3, bits};
+  bfuse_size s = bfuse_size_for(n);
+  *shape = (nay_shape){bfuse_cells(&s), 3, bits};
   return NAY_OK;
 }
 
-static void fuse_store_header(uint8_t *to, uint64_t seed, uint64_t n, const fuse_size *s) {
+static void bfuse_store_header(uint8_t *to, uint64_t seed, uint64_t n, const bfuse_size *s) {
   nay__store64le(to, seed);
   nay__store32le(to + FUSE_AT_SIZE, (uint32_t)n);
   nay__store32le(to + FUSE_AT_SEGMENT, s->segment);
   nay__store32le(to + FUSE_AT_SEGMENTS, s->segments);
   nay__store32le(to + FUSE_AT_SPAN, s->segments * s->segment);
-  nay__store32le(to + FUSE_AT_CELLS, (uint32_t)fuse_cells(s));
+  nay__store32le(to + FUSE_AT_CELLS, (uint32_t)bfuse_cells(s));
 }
 
-static nay_status fuse_unpack_header(const uint8_t *bytes, unsigned bits, nay_diag *diag,
-                                     uint8_t *dst, uint64_t *ncells) {
+static nay_status bfuse_unpack_header(const uint8_t *bytes, unsigned bits, nay_diag *diag,
+                                      uint8_t *dst, uint64_t *ncells) {
   (void)bits;
   uint64_t n = nay__load32le(bytes + FUSE_AT_SIZE);
   if (n > FUSE_MAX_KEYS) {
     return nay__fail(diag, NAY_ECORRUPT, "the number of keys is above 3,000,000,000", FUSE_AT_SIZE);
   }
-  fuse_size s = fuse_size_for(n);
-  *ncells = fuse_cells(&s);
-  if (dst != NULL) fuse_store_header(dst, nay__load64le(bytes), n, &s);
+  bfuse_size s = bfuse_size_for(n);
+  *ncells = bfuse_cells(&s);
+  if (dst != NULL) bfuse_store_header(dst, nay__load64le(bytes), n, &s);
   return NAY_OK;
 }
 
 /* ---- reading ---- */
 
 /* Whether the numbers agree with each other; *ncells is what they say. */
-static bool fuse_header_holds(const uint8_t *bytes, uint64_t *ncells) {
+static bool bfuse_header_holds(const uint8_t *bytes, uint64_t *ncells) {
   uint64_t segment = nay__load32le(bytes + FUSE_AT_SEGMENT),
            segments = nay__load32le(bytes + FUSE_AT_SEGMENTS),
            span = nay__load32le(bytes + FUSE_AT_SPAN);
@@ -92,11 +94,11 @@ static bool fuse_header_holds(const uint8_t *bytes, uint64_t *ncells) {
   return power && segments != 0 && span == segments * segment && *ncells == span + 2 * segment;
 }
 
-static nay_status fuse_parse(const uint8_t *bytes, size_t len, unsigned bits, nay_diag *diag,
-                             nay_shape *shape, nay_span *payload) {
+static nay_status bfuse_parse(const uint8_t *bytes, size_t len, unsigned bits, nay_diag *diag,
+                              nay_shape *shape, nay_span *payload) {
   uint64_t ncells;
   if (len < FUSE_HEADER) return nay__fail(diag, NAY_ECORRUPT, "shorter than the header", len);
-  if (!fuse_header_holds(bytes, &ncells)) {
+  if (!bfuse_header_holds(bytes, &ncells)) {
     return nay__fail(diag, NAY_ECORRUPT, "the lengths of the header contradict each other",
                      FUSE_AT_SEGMENT);
   }
@@ -110,49 +112,49 @@ static nay_status fuse_parse(const uint8_t *bytes, size_t len, unsigned bits, na
   return NAY_OK;
 }
 
-static bool fuse_fits(const uint8_t *head, size_t nhead, uint64_t len, unsigned bits) {
+static bool bfuse_fits(const uint8_t *head, size_t nhead, uint64_t len, unsigned bits) {
   uint64_t ncells;
-  if (nhead < FUSE_HEADER || !fuse_header_holds(head, &ncells)) return false;
+  if (nhead < FUSE_HEADER || !bfuse_header_holds(head, &ncells)) return false;
   uint64_t whole = FUSE_HEADER + ncells * (bits / 8);
   return len == whole || (bits == 16 && len == whole + FUSE_STRAY);
 }
 
 /* ---- the layout ---- */
 
-static nay_fast_places fuse_places_in(uint64_t segment, uint64_t span, uint64_t h) {
+static nay_fast_places bfuse_places_in(uint64_t segment, uint64_t span, uint64_t h) {
   uint64_t a = nay__mulhi(h, span);
   return (nay_fast_places){
       {a, (a + segment) ^ (h >> 18 & (segment - 1)), (a + 2 * segment) ^ (h & (segment - 1))}};
 }
 
-static nay_fast_places fuse_places(const nay_filter *f, uint64_t h) {
+static nay_fast_places bfuse_places(const nay_filter *f, uint64_t h) {
   const uint8_t *p = f->bits.bytes;
-  return fuse_places_in(nay__load32le(p + FUSE_AT_SEGMENT), nay__load32le(p + FUSE_AT_SPAN), h);
+  return bfuse_places_in(nay__load32le(p + FUSE_AT_SEGMENT), nay__load32le(p + FUSE_AT_SPAN), h);
 }
 
-static uint64_t fuse_unit_cells(const nay_filter *f) {
+static uint64_t bfuse_unit_cells(const nay_filter *f) {
   return nay__load32le(f->bits.bytes + FUSE_AT_SEGMENT);
 }
 
-static uint64_t fuse_nkeys(const nay_shape *shape, const uint8_t *bytes) {
+static uint64_t bfuse_nkeys(const nay_shape *shape, const uint8_t *bytes) {
   (void)shape;
   return nay__load32le(bytes + FUSE_AT_SIZE);
 }
 
-static const nay_fast_layout fuse_layout = {
+static const nay_fast_layout bfuse_layout = {
     .header = FUSE_HEADER,
     .pack_header = FUSE_PACK_HEADER,
     .unit = "segment",
-    .unit_cells = fuse_unit_cells,
-    .places = fuse_places,
-    .nkeys = fuse_nkeys,
-    .unpack_header = fuse_unpack_header,
+    .unit_cells = bfuse_unit_cells,
+    .places = bfuse_places,
+    .nkeys = bfuse_nkeys,
+    .unpack_header = bfuse_unpack_header,
 };
-NAY_FAST_VERBS(fuse, fuse_layout)
+NAY_FAST_VERBS(bfuse, bfuse_layout)
 
 /* ---- building ---- */
 
-typedef struct fuse_work {
+typedef struct bfuse_work {
   uint64_t *keys;     /* [n] */
   uint64_t *order;    /* [n + 1]: hashes by segment; then the stack */
   uint64_t *sums;     /* [cells]: xor of the hashes that use a cell */
@@ -163,14 +165,14 @@ typedef struct fuse_work {
   size_t n, nstacked; /* keys, and those of the stack */
   uint64_t ncells, segment, span, seed;
   unsigned block_bits;
-} fuse_work;
+} bfuse_work;
 
-static nay_fast_places fuse_of(const fuse_work *b, uint64_t h) {
-  return fuse_places_in(b->segment, b->span, h);
+static nay_fast_places bfuse_of(const bfuse_work *b, uint64_t h) {
+  return bfuse_places_in(b->segment, b->span, h);
 }
 
 /* Memory beside the keys, in one piece. */
-static nay_status fuse_reserve(fuse_work *b, const nay_allocator *allocator, nay_memory *memory) {
+static nay_status bfuse_reserve(bfuse_work *b, const nay_allocator *allocator, nay_memory *memory) {
   size_t nstart = (size_t)1 << b->block_bits, ncells = (size_t)b->ncells;
   size_t nbytes = (b->n + 1 + ncells) * 8 + (ncells + nstart) * 4 + ncells + b->n;
   NAY_TRY(nay__memory_raw(allocator, nbytes, memory));
@@ -184,7 +186,7 @@ static nay_status fuse_reserve(fuse_work *b, const nay_allocator *allocator, nay
 }
 
 /* The hashes by the block that their highest bits say: cells are then read nearly in sequence. */
-static void fuse_arrange(fuse_work *b) {
+static void bfuse_arrange(bfuse_work *b) {
   size_t nblocks = (size_t)1 << b->block_bits;
   memset(b->order, 0, b->n * sizeof *b->order);
   b->order[b->n] = 1;
@@ -198,7 +200,7 @@ static void fuse_arrange(fuse_work *b) {
   }
 }
 
-static void fuse_toggle(fuse_work *b, const nay_fast_places *p, uint64_t h, int by) {
+static void bfuse_toggle(bfuse_work *b, const nay_fast_places *p, uint64_t h, int by) {
   for (unsigned role = 0; role < 3; role++) {
     uint8_t *count = &b->counts[p->at[role]];
     *count = (uint8_t)((*count + 4 * by) ^ (int)role);
@@ -207,7 +209,7 @@ static void fuse_toggle(fuse_work *b, const nay_fast_places *p, uint64_t h, int 
 }
 
 /* A copy of a key: one of its cells has two keys, and their hashes cancel out. */
-static bool fuse_is_copy(const fuse_work *b, const nay_fast_places *p) {
+static bool bfuse_is_copy(const bfuse_work *b, const nay_fast_places *p) {
   uint64_t common = ~(uint64_t)0;
   bool twice = false;
   for (unsigned i = 0; i < 3; i++) {
@@ -218,17 +220,17 @@ static bool fuse_is_copy(const fuse_work *b, const nay_fast_places *p) {
 }
 
 /* Counts all keys into their cells. false: one cell has 64, more than its count can tell. */
-static bool fuse_count(fuse_work *b, size_t *ncopies) {
+static bool bfuse_count(bfuse_work *b, size_t *ncopies) {
   bool fits = true;
   memset(b->counts, 0, (size_t)b->ncells);
   memset(b->sums, 0, (size_t)b->ncells * sizeof *b->sums);
   *ncopies = 0;
   for (size_t i = 0; i < b->n; i++) {
     uint64_t h = b->order[i];
-    nay_fast_places p = fuse_of(b, h);
-    fuse_toggle(b, &p, h, 1);
-    if (fuse_is_copy(b, &p)) {
-      fuse_toggle(b, &p, h, -1);
+    nay_fast_places p = bfuse_of(b, h);
+    bfuse_toggle(b, &p, h, 1);
+    if (bfuse_is_copy(b, &p)) {
+      bfuse_toggle(b, &p, h, -1);
       ++*ncopies;
     }
     for (unsigned j = 0; j < 3; j++) fits &= b->counts[p.at[j]] >= 4;
@@ -237,7 +239,7 @@ static bool fuse_count(fuse_work *b, size_t *ncopies) {
 }
 
 /* Stacks each key that has a cell of its own, and takes it away. */
-static void fuse_peel(fuse_work *b) {
+static void bfuse_peel(bfuse_work *b) {
   size_t nalone = 0;
   b->nstacked = 0;
   for (uint64_t i = 0; i < b->ncells; i++) {
@@ -248,7 +250,7 @@ static void fuse_peel(fuse_work *b) {
     if (b->counts[cell] >> 2 != 1) continue;
     uint64_t h = b->sums[cell];
     unsigned own = b->counts[cell] & 3;
-    nay_fast_places p = fuse_of(b, h);
+    nay_fast_places p = bfuse_of(b, h);
     b->roles[b->nstacked] = (uint8_t)own;
     b->order[b->nstacked++] = h;
     for (unsigned i = 1; i < 3; i++) {
@@ -262,13 +264,13 @@ static void fuse_peel(fuse_work *b) {
 }
 
 /* One seed after the other, until all keys are on the stack. */
-static bool fuse_try(fuse_work *b, uint64_t *state) {
+static bool bfuse_try(bfuse_work *b, uint64_t *state) {
   for (unsigned try = 0; try < NAY_FAST_TRIES; try++) {
     size_t ncopies;
     b->seed = nay__fast_next_seed(state);
-    fuse_arrange(b);
-    if (!fuse_count(b, &ncopies)) continue;
-    fuse_peel(b);
+    bfuse_arrange(b);
+    if (!bfuse_count(b, &ncopies)) continue;
+    bfuse_peel(b);
     if (b->nstacked + ncopies == b->n) return true;
     if (ncopies != 0) b->n = nay__fast_drop_copies(b->keys, b->n, b->order);
   }
@@ -276,18 +278,18 @@ static bool fuse_try(fuse_work *b, uint64_t *state) {
 }
 
 /* Where copies that the original misses make it fail, it goes on here without them. */
-static bool fuse_solve(fuse_work *b) {
+static bool bfuse_solve(bfuse_work *b) {
   uint64_t state = 0x726b2b9d438b9d4du;
-  if (fuse_try(b, &state)) return true;
+  if (bfuse_try(b, &state)) return true;
   nay__sort_u64(b->keys, b->n);
   b->n = nay__unique_u64(b->keys, b->n);
-  return fuse_try(b, &state);
+  return bfuse_try(b, &state);
 }
 
-static void fuse_fill(const fuse_work *b, unsigned bits, uint8_t *cells) {
+static void bfuse_fill(const bfuse_work *b, unsigned bits, uint8_t *cells) {
   for (size_t i = b->nstacked; i-- > 0;) {
     uint64_t h = b->order[i];
-    nay_fast_places p = fuse_of(b, h);
+    nay_fast_places p = bfuse_of(b, h);
     unsigned own = b->roles[i];
     uint32_t value = nay__fast_fingerprint(h, bits) ^
                      nay__fast_cell(cells, p.at[(own + 1) % 3], bits) ^
@@ -296,52 +298,52 @@ static void fuse_fill(const fuse_work *b, unsigned bits, uint8_t *cells) {
   }
 }
 
-static nay_status fuse_build(nay_filter *f, uint64_t *keys, size_t n, nay_diag *diag) {
+static nay_status bfuse_build(nay_filter *f, uint64_t *keys, size_t n, nay_diag *diag) {
   nay_memory memory;
-  fuse_size size = fuse_size_for(n);
-  fuse_work b = {.keys = keys,
-                 .n = n,
-                 .ncells = f->shape.nunits,
-                 .segment = size.segment,
-                 .span = (uint64_t)size.segment * size.segments,
-                 .block_bits = 1};
+  bfuse_size size = bfuse_size_for(n);
+  bfuse_work b = {.keys = keys,
+                  .n = n,
+                  .ncells = f->shape.nunits,
+                  .segment = size.segment,
+                  .span = (uint64_t)size.segment * size.segments,
+                  .block_bits = 1};
   while ((uint32_t)1 << b.block_bits < size.segments) b.block_bits++;
-  if (fuse_reserve(&b, &f->allocator, &memory) != NAY_OK) {
+  if (bfuse_reserve(&b, &f->allocator, &memory) != NAY_OK) {
     return nay__fail(diag, NAY_ENOMEM, "no memory to build, some 30 bytes for each key", 0);
   }
-  bool solved = fuse_solve(&b);
+  bool solved = bfuse_solve(&b);
   if (solved) {
-    fuse_store_header(f->bits.bytes, b.seed, n, &size);
-    fuse_fill(&b, nay__fast_bits(&f->shape), f->bits.bytes + FUSE_HEADER);
+    bfuse_store_header(f->bits.bytes, b.seed, n, &size);
+    bfuse_fill(&b, nay__fast_bits(&f->shape), f->bits.bytes + FUSE_HEADER);
   }
   nay__memory_free(&f->allocator, &memory);
   return solved ? NAY_OK
                 : nay__fail(diag, NAY_EFULL, "none of the 100 seeds of this layout works", 0);
 }
 
-NAY_FAST_WIDTH(fuse, fuse_layout, 8, NAY_FUSE, "binary-fuse")
-NAY_FAST_WIDTH(fuse, fuse_layout, 16, NAY_FUSE, "binary-fuse")
+NAY_FAST_WIDTH(bfuse, bfuse_layout, 8, NAY_FUSE, "binary-fuse")
+NAY_FAST_WIDTH(bfuse, bfuse_layout, 16, NAY_FUSE, "binary-fuse")
 
 const nay_format nay__format_binary_fuse8 = {
     .name = "binary-fuse8",
     .about = "the binary fuse filter of xor_singleheader, 8 bits",
-    NAY_FAST_PLAIN(fuse, 8),
+    NAY_FAST_PLAIN(bfuse, 8),
 };
 
 const nay_format nay__format_binary_fuse8_packed = {
     .name = "binary-fuse8-packed",
     .about = "the binary fuse filter of xor_singleheader, 8 bits, packed",
-    NAY_FAST_PACKED(fuse, 8),
+    NAY_FAST_PACKED(bfuse, 8),
 };
 
 const nay_format nay__format_binary_fuse16 = {
     .name = "binary-fuse16",
     .about = "the binary fuse filter of xor_singleheader, 16 bits",
-    NAY_FAST_PLAIN(fuse, 16),
+    NAY_FAST_PLAIN(bfuse, 16),
 };
 
 const nay_format nay__format_binary_fuse16_packed = {
     .name = "binary-fuse16-packed",
     .about = "the binary fuse filter of xor_singleheader, 16 bits, packed",
-    NAY_FAST_PACKED(fuse, 16),
+    NAY_FAST_PACKED(bfuse, 16),
 };

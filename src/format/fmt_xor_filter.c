@@ -21,31 +21,31 @@
 
 /* ---- sizes ---- */
 
-static uint64_t xor_third(uint64_t n) { return (uint64_t)(32 + 1.23 * (double)n) / 3; }
+static uint64_t xorf_third(uint64_t n) { return (uint64_t)(32 + 1.23 * (double)n) / 3; }
 
-static nay_status xor_shape(uint64_t n, unsigned bits, nay_diag *diag, nay_shape *shape) {
+static nay_status xorf_shape(uint64_t n, unsigned bits, nay_diag *diag, nay_shape *shape) {
   if (n > XOR_MAX_KEYS) {
     return nay__fail(diag, NAY_EINVAL, "nkeys: this layout has at most 3,000,000,000", 0);
   }
-  *shape = (nay_shape){3 * xor_third(n), 3, bits};
+  *shape = (nay_shape){3 * xorf_third(n), 3, bits};
   return NAY_OK;
 }
 
 /* The most keys that are laid out so. */
-static uint64_t xor_nkeys(const nay_shape *shape, const uint8_t *bytes) {
+static uint64_t xorf_nkeys(const nay_shape *shape, const uint8_t *bytes) {
   (void)bytes;
   uint64_t third = shape->nunits / 3;
   double most = (3 * (double)third + 3 - 32) / 1.23;
   uint64_t n = most > 0 ? (uint64_t)most : 0;
-  while (n > 0 && xor_third(n) > third) n--;
-  while (xor_third(n + 1) <= third) n++;
+  while (n > 0 && xorf_third(n) > third) n--;
+  while (xorf_third(n + 1) <= third) n++;
   return n;
 }
 
 /* ---- reading ---- */
 
-static nay_status xor_unpack_header(const uint8_t *bytes, unsigned bits, nay_diag *diag,
-                                    uint8_t *dst, uint64_t *ncells) {
+static nay_status xorf_unpack_header(const uint8_t *bytes, unsigned bits, nay_diag *diag,
+                                     uint8_t *dst, uint64_t *ncells) {
   (void)bits;
   uint64_t third = nay__load64le(bytes + XOR_AT_THIRD);
   if (third == 0 || third > UINT32_MAX) {
@@ -56,11 +56,11 @@ static nay_status xor_unpack_header(const uint8_t *bytes, unsigned bits, nay_dia
   return NAY_OK;
 }
 
-static nay_status xor_parse(const uint8_t *bytes, size_t len, unsigned bits, nay_diag *diag,
-                            nay_shape *shape, nay_span *payload) {
+static nay_status xorf_parse(const uint8_t *bytes, size_t len, unsigned bits, nay_diag *diag,
+                             nay_shape *shape, nay_span *payload) {
   uint64_t ncells;
   if (len < XOR_HEADER) return nay__fail(diag, NAY_ECORRUPT, "shorter than the header", len);
-  NAY_TRY(xor_unpack_header(bytes, bits, diag, NULL, &ncells));
+  NAY_TRY(xorf_unpack_header(bytes, bits, diag, NULL, &ncells));
   if (len - XOR_HEADER != ncells * (bits / 8)) {
     return nay__fail(diag, NAY_ECORRUPT, "the number of cells does not fit the length",
                      XOR_AT_THIRD);
@@ -70,70 +70,70 @@ static nay_status xor_parse(const uint8_t *bytes, size_t len, unsigned bits, nay
   return NAY_OK;
 }
 
-static bool xor_fits(const uint8_t *head, size_t nhead, uint64_t len, unsigned bits) {
+static bool xorf_fits(const uint8_t *head, size_t nhead, uint64_t len, unsigned bits) {
   uint64_t ncells;
-  return nhead >= XOR_HEADER && xor_unpack_header(head, bits, NULL, NULL, &ncells) == NAY_OK &&
+  return nhead >= XOR_HEADER && xorf_unpack_header(head, bits, NULL, NULL, &ncells) == NAY_OK &&
          len == XOR_HEADER + ncells * (bits / 8);
 }
 
 /* ---- the layout ---- */
 
-static nay_fast_places xor_places_in(uint64_t third, uint64_t h) {
+static nay_fast_places xorf_places_in(uint64_t third, uint64_t h) {
   uint64_t a = (uint32_t)h, b = (uint32_t)nay__rotl64(h, 21), c = (uint32_t)nay__rotl64(h, 42);
   return (nay_fast_places){
       {a * third >> 32, third + (b * third >> 32), 2 * third + (c * third >> 32)}};
 }
 
-static nay_fast_places xor_places(const nay_filter *f, uint64_t h) {
-  return xor_places_in(nay__load64le(f->bits.bytes + XOR_AT_THIRD), h);
+static nay_fast_places xorf_places(const nay_filter *f, uint64_t h) {
+  return xorf_places_in(nay__load64le(f->bits.bytes + XOR_AT_THIRD), h);
 }
 
-static uint64_t xor_unit_cells(const nay_filter *f) {
+static uint64_t xorf_unit_cells(const nay_filter *f) {
   return nay__load64le(f->bits.bytes + XOR_AT_THIRD);
 }
 
-static const nay_fast_layout xor_layout = {
+static const nay_fast_layout xorf_layout = {
     .header = XOR_HEADER,
     .pack_header = XOR_HEADER,
     .unit = "third",
-    .unit_cells = xor_unit_cells,
-    .places = xor_places,
-    .nkeys = xor_nkeys,
-    .unpack_header = xor_unpack_header,
+    .unit_cells = xorf_unit_cells,
+    .places = xorf_places,
+    .nkeys = xorf_nkeys,
+    .unpack_header = xorf_unpack_header,
 };
-NAY_FAST_VERBS(xor, xor_layout)
+NAY_FAST_VERBS(xorf, xorf_layout)
 
 /* ---- building ---- */
 
-/* xor_entry: a cell with one key, and that key's hash. */
-typedef struct xor_entry {
+/* xorf_entry: a cell with one key, and that key's hash. */
+typedef struct xorf_entry {
   uint64_t cell, hash;
-} xor_entry;
+} xorf_entry;
 
-typedef struct xor_cell {
+typedef struct xorf_cell {
   uint64_t sum;
   uint64_t count;
-} xor_cell;
+} xorf_cell;
 
-typedef struct xor_work {
-  uint64_t *keys;   /* [n] */
-  xor_cell *cells;  /* [3 * third] */
-  xor_entry *queue; /* [3 * third]: a queue for each third */
-  xor_entry *stack; /* [n] */
+typedef struct xorf_work {
+  uint64_t *keys;    /* [n] */
+  xorf_cell *cells;  /* [3 * third] */
+  xorf_entry *queue; /* [3 * third]: a queue for each third */
+  xorf_entry *stack; /* [n] */
   size_t n, nstacked, nqueued[3];
   uint64_t third, seed;
-} xor_work;
+} xorf_work;
 
-static void xor_push(xor_work *b, uint64_t cell) {
+static void xorf_push(xorf_work *b, uint64_t cell) {
   unsigned q = (unsigned)(cell / b->third);
-  b->queue[q * b->third + b->nqueued[q]++] = (xor_entry){cell, b->cells[cell].sum};
+  b->queue[q * b->third + b->nqueued[q]++] = (xorf_entry){cell, b->cells[cell].sum};
 }
 
-static void xor_count(xor_work *b) {
+static void xorf_count(xorf_work *b) {
   memset(b->cells, 0, (size_t)(3 * b->third) * sizeof *b->cells);
   for (size_t i = 0; i < b->n; i++) {
     uint64_t h = nay__fast_mix(b->keys[i], b->seed);
-    nay_fast_places p = xor_places_in(b->third, h);
+    nay_fast_places p = xorf_places_in(b->third, h);
     for (unsigned j = 0; j < 3; j++) {
       b->cells[p.at[j]].sum ^= h;
       b->cells[p.at[j]].count++;
@@ -142,58 +142,58 @@ static void xor_count(xor_work *b) {
 }
 
 /* Takes a key away from the cells of the other two thirds. */
-static void xor_take(xor_work *b, const xor_entry *e, unsigned q) {
-  nay_fast_places p = xor_places_in(b->third, e->hash);
+static void xorf_take(xorf_work *b, const xorf_entry *e, unsigned q) {
+  nay_fast_places p = xorf_places_in(b->third, e->hash);
   b->stack[b->nstacked++] = *e;
   for (unsigned j = 0; j < 3; j++) {
-    xor_cell *cell = &b->cells[p.at[j]];
+    xorf_cell *cell = &b->cells[p.at[j]];
     if (j == q) continue;
     cell->sum ^= e->hash;
-    if (--cell->count == 1) xor_push(b, p.at[j]);
+    if (--cell->count == 1) xorf_push(b, p.at[j]);
   }
 }
 
-static void xor_peel(xor_work *b) {
+static void xorf_peel(xorf_work *b) {
   b->nstacked = b->nqueued[0] = b->nqueued[1] = b->nqueued[2] = 0;
   for (uint64_t i = 0; i < 3 * b->third; i++) {
-    if (b->cells[i].count == 1) xor_push(b, i);
+    if (b->cells[i].count == 1) xorf_push(b, i);
   }
   while (b->nqueued[0] + b->nqueued[1] + b->nqueued[2] > 0) {
     for (unsigned q = 0; q < 3; q++) {
       while (b->nqueued[q] > 0) {
-        xor_entry e = b->queue[q * b->third + --b->nqueued[q]];
-        if (b->cells[e.cell].count != 0) xor_take(b, &e, q);
+        xorf_entry e = b->queue[q * b->third + --b->nqueued[q]];
+        if (b->cells[e.cell].count != 0) xorf_take(b, &e, q);
       }
     }
   }
 }
 
-static bool xor_try(xor_work *b, uint64_t *state) {
+static bool xorf_try(xorf_work *b, uint64_t *state) {
   for (unsigned try = 1; try <= NAY_FAST_TRIES; try++) {
     b->seed = nay__fast_next_seed(state);
     if (try == XOR_SORTS) {
       b->n = nay__fast_drop_copies(b->keys, b->n, (uint64_t *)(void *)b->cells);
     }
-    xor_count(b);
-    xor_peel(b);
+    xorf_count(b);
+    xorf_peel(b);
     if (b->nstacked == b->n) return true;
   }
   return false;
 }
 
 /* Where copies that the original misses make it fail, it goes on here without them. */
-static bool xor_solve(xor_work *b) {
+static bool xorf_solve(xorf_work *b) {
   uint64_t state = 1;
-  if (xor_try(b, &state)) return true;
+  if (xorf_try(b, &state)) return true;
   nay__sort_u64(b->keys, b->n);
   b->n = nay__unique_u64(b->keys, b->n);
-  return xor_try(b, &state);
+  return xorf_try(b, &state);
 }
 
-static void xor_fill(const xor_work *b, unsigned bits, uint8_t *cells) {
+static void xorf_fill(const xorf_work *b, unsigned bits, uint8_t *cells) {
   for (size_t i = b->nstacked; i-- > 0;) {
-    const xor_entry *e = &b->stack[i];
-    nay_fast_places p = xor_places_in(b->third, e->hash);
+    const xorf_entry *e = &b->stack[i];
+    nay_fast_places p = xorf_places_in(b->third, e->hash);
     uint32_t value = nay__fast_fingerprint(e->hash, bits);
     for (unsigned j = 0; j < 3; j++) {
       if (p.at[j] != e->cell) value ^= nay__fast_cell(cells, p.at[j], bits);
@@ -202,51 +202,51 @@ static void xor_fill(const xor_work *b, unsigned bits, uint8_t *cells) {
   }
 }
 
-static nay_status xor_build(nay_filter *f, uint64_t *keys, size_t n, nay_diag *diag) {
+static nay_status xorf_build(nay_filter *f, uint64_t *keys, size_t n, nay_diag *diag) {
   nay_memory memory;
   size_t ncells = (size_t)f->shape.nunits;
-  size_t nbytes = ncells * (sizeof(xor_cell) + sizeof(xor_entry)) + n * sizeof(xor_entry);
-  xor_work b = {.keys = keys, .n = n, .third = f->shape.nunits / 3};
+  size_t nbytes = ncells * (sizeof(xorf_cell) + sizeof(xorf_entry)) + n * sizeof(xorf_entry);
+  xorf_work b = {.keys = keys, .n = n, .third = f->shape.nunits / 3};
   if (nay__memory_raw(&f->allocator, nbytes, &memory) != NAY_OK) {
     return nay__fail(diag, NAY_ENOMEM, "no memory to build, some 60 bytes for each key", 0);
   }
-  b.cells = (xor_cell *)(void *)memory.at;
-  b.queue = (xor_entry *)(void *)(b.cells + ncells);
+  b.cells = (xorf_cell *)(void *)memory.at;
+  b.queue = (xorf_entry *)(void *)(b.cells + ncells);
   b.stack = b.queue + ncells;
-  bool solved = xor_solve(&b);
+  bool solved = xorf_solve(&b);
   if (solved) {
     nay__store64le(f->bits.bytes, b.seed);
     nay__store64le(f->bits.bytes + XOR_AT_THIRD, b.third);
-    xor_fill(&b, nay__fast_bits(&f->shape), f->bits.bytes + XOR_HEADER);
+    xorf_fill(&b, nay__fast_bits(&f->shape), f->bits.bytes + XOR_HEADER);
   }
   nay__memory_free(&f->allocator, &memory);
   return solved ? NAY_OK
                 : nay__fail(diag, NAY_EFULL, "none of the 100 seeds of this layout works", 0);
 }
 
-NAY_FAST_WIDTH(xor, xor_layout, 8, NAY_XOR, "xor")
-NAY_FAST_WIDTH(xor, xor_layout, 16, NAY_XOR, "xor")
+NAY_FAST_WIDTH(xorf, xorf_layout, 8, NAY_XOR, "xor")
+NAY_FAST_WIDTH(xorf, xorf_layout, 16, NAY_XOR, "xor")
 
 const nay_format nay__format_xor8 = {
     .name = "xor8",
     .about = "the xor filter of xor_singleheader, 8 bits",
-    NAY_FAST_PLAIN(xor, 8),
+    NAY_FAST_PLAIN(xorf, 8),
 };
 
 const nay_format nay__format_xor8_packed = {
     .name = "xor8-packed",
     .about = "the xor filter of xor_singleheader, 8 bits, packed",
-    NAY_FAST_PACKED(xor, 8),
+    NAY_FAST_PACKED(xorf, 8),
 };
 
 const nay_format nay__format_xor16 = {
     .name = "xor16",
     .about = "the xor filter of xor_singleheader, 16 bits",
-    NAY_FAST_PLAIN(xor, 16),
+    NAY_FAST_PLAIN(xorf, 16),
 };
 
 const nay_format nay__format_xor16_packed = {
     .name = "xor16-packed",
     .about = "the xor filter of xor_singleheader, 16 bits, packed",
-    NAY_FAST_PACKED(xor, 16),
+    NAY_FAST_PACKED(xorf, 16),
 };

@@ -55,7 +55,9 @@ MODES = {
     "merge": [("f.nay g.nay -f -o out.nay", 1), ("--intersect f.nay g.nay -f -o out.nay", 1), ("f.nay g.nay", "refused")],
     "fold": [("large.nay -f -o out.nay", 1), ("f.nay -f -o out.nay", 1), ("large.nay -o -", "refused")],
     "convert": [("--to nay f.nay -f -o out.nay", 1), ("--to leveldb --keys keys f.nay -f -o out", 1),
-                ("--to nay f.nay", "refused"), ("--to redisbloom-bf redis.dump -f -o out", 1)],
+                ("--to nay f.nay", "refused"), ("--to redisbloom-bf redis.dump -f -o out", 1),
+                ("--explain --to nay f.nay", 1), ("--explain --to leveldb f.nay", 1),
+                ("--explain --to leveldb --keys keys f.nay", 1), ("--explain --to redisbloom-cf f.nay", 1)],
     "uniq": [("mixed", 1), ("-c mixed", 1), ("-d mixed", 1), ("-q mixed", 1), ("--exact mixed", 1), ("--window 5 mixed", 1),
              ("--key=int keys", 1), ("-F: -k2 fields", 1)],
     "diff": [("keys mixed", LINES), ("-c keys mixed", 1), ("keys keys", 0), ("keys binary", LINES),
@@ -308,7 +310,7 @@ def problem(page, command, line, expected):
         return f"{len(documents)} documents instead of {expected}: {lines[:3]} {done.stderr.decode()}"
     schema = "nay.%s" % (f"{command}.{verb}" if verb else command)
     for document in documents:
-        if isinstance(expected, int) and not re.fullmatch(re.escape(schema) + r"(\.floor|\.format|\.hash|\.lsm|\.scheme)?/1", document.get("schema", "")):
+        if isinstance(expected, int) and not re.fullmatch(re.escape(schema) + r"(\.explain|\.floor|\.format|\.hash|\.lsm|\.scheme)?/1", document.get("schema", "")):
             return f"not {schema}: {lines}"
         why = page.fault(command, document)
         if why is not None:

@@ -253,6 +253,10 @@ static void headers_that_lie(void **state) {
                  "the number of cells does not fit the length"); /* 25 GB */
   assert_refused("xor16-packed", "0000000000000000ffffffff00000000",
                  "the bitmap of the cells does not fit the length");
+  assert_refused("bip37",
+                 "fd0100ff0500000000000000"
+                 "00",
+                 "the length is not one of at most 36,000 bytes"); /* one byte is enough */
   assert_refused("bip158", "", "N is not a CompactSize");
   assert_refused("bip158", "fdfc00", "N is not a CompactSize"); /* one byte is enough */
   assert_refused("bip158", "ffffffffffffffffff", "N does not fit the length"); /* 147 exabytes */
@@ -299,6 +303,52 @@ static void dcso_keeps_header_and_data(void **state) {
   free(bytes.at);
   nay_filter_free(f);
   nay_filter_free(g);
+}
+
+/* At 2^32 bits the engines of DataSketches compute locations in 32 bits: such filters lose keys. */
+static void sizes_that_engines_lose_keys_of(void **state) {
+  (void)state;
+  const nay_format *format = nay_format_find("datasketches");
+  nay_params p = {sizeof p, .nbits = ((uint64_t)1 << 32) - 64, .k = 1, .nkeys = 1};
+  nay_plan plan = {.size = sizeof plan};
+  assert_ok(nay_format_plan(format, &p, NULL, &plan));
+  p.nbits++;
+  assert_status(nay_format_plan(format, &p, NULL, &plan), NAY_EINVAL);
+  static const uint8_t bytes[40] = {4, 1, 21, 0, 1, [19] = 4}; /* 2^26 words */
+  nay_filter *f = NULL;
+  nay_diag diag = {.what = NULL};
+  assert_status(nay_format_decode(format, bytes, sizeof bytes, 0, NULL, &diag, &f), NAY_ENOTSUP);
+  assert_string_equal(diag.what, "a filter of 2^32 bits or more: its engine loses keys");
+}
+
+/* Plans state the size of the file to the byte. */
+static void plans_are_exact(void **state) {
+  (void)state;
+  static const char *const names[] = {"guava",
+                                      "spark-v1",
+                                      "spark-v2",
+                                      "dcso",
+                                      "bits-and-blooms",
+                                      "bits-and-blooms-le",
+                                      "bits-and-blooms-json",
+                                      "datasketches",
+                                      "bip37"};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (uint64_t n = 1; n < 3000; n = n * 3 / 2 + 1) {
+      const nay_format *format = nay_format_find(names[i]);
+      nay_params p = {sizeof p, .nkeys = n, .bits_per_key = 16};
+      nay_plan plan = {.size = sizeof plan};
+      nay_filter *f;
+      assert_ok(nay_format_plan(format, &p, NULL, &plan));
+      assert_ok(nay_format_new(format, &p, NULL, NULL, &f));
+      assert_ok(nay_filter_add(f, "key", 3, NULL));
+      if (plan.nbytes_file != nay_format_encoded_size(format, f)) {
+        fail_msg("%s, %u keys: planned %u, written %u", names[i], (unsigned)n,
+                 (unsigned)plan.nbytes_file, (unsigned)nay_format_encoded_size(format, f));
+      }
+      nay_filter_free(f);
+    }
+  }
 }
 
 /* The vectors of BIP158: blocks of Bitcoin's test network, with the filter of each. */
@@ -463,6 +513,8 @@ int main(int argc, char **argv) {
       TEST_WITH("cut_files_are_refused dcso", cut_files_are_refused, "dcso"),
       TEST(headers_that_lie),
       TEST(dcso_keeps_header_and_data),
+      TEST(sizes_that_engines_lose_keys_of),
+      TEST(plans_are_exact),
       TEST(blocks_of_bitcoin),
       TEST(keys_of_blocks),
       TEST(keys_that_are_no_numbers),
