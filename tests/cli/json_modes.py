@@ -29,7 +29,9 @@ MODES = {
               ("-f -o out.nay -e one -e two", 1), ("-f --key=int -o out.nay keys", 1), ("-f -F: -k1 -o out.nay keys", 1),
               ("-f -n 10 -o out.nay keys", 1), ("-f -n 10 --seed 18446744073709551615 -o out.nay keys", 1),
               ("-f --secret secret -n 10 -o out.nay /dev/null", 1), ("-f -o '\udcff.nay' keys", 1)],
-    "check": [("f.nay mixed", LINES), ("-v f.nay mixed", LINES), ("-a f.nay mixed", LINES), ("-c f.nay mixed", 1),
+    "check": [("--ranges ranges.nay ends", LINES), ("--ranges --line-number ranges.nay ends", LINES),
+              ("--ranges -H ranges.nay ends", LINES),
+              ("f.nay mixed", LINES), ("-v f.nay mixed", LINES), ("-a f.nay mixed", LINES), ("-c f.nay mixed", 1),
               ("-c -v f.nay mixed", 1), ("-q f.nay mixed", 0), ("--any f.nay g.nay --keys mixed", LINES),
               ("--all -c f.nay g.nay --keys mixed", 1), ("--which f.nay g.nay --keys mixed", LINES),
               ("--which --line-number f.nay g.nay --keys mixed", LINES), ("--which --line-number f.nay g.nay --keys mixed --keys keys", LINES),
@@ -52,9 +54,9 @@ MODES = {
             ("f.nay -f -o out.nay -e new", 1), ("--create -n 10 -p 2% new.nay -e new", 1),
             ("--create -n 10 -p 2% new.nay -e other", 1)],
     "remove": [("counting.nay -f -o out.nay mixed", 1), ("counting.nay -f -o out.nay -e 1", 1)],
-    "merge": [("f.nay g.nay -f -o out.nay", 1), ("--intersect f.nay g.nay -f -o out.nay", 1), ("f.nay g.nay", "refused")],
+    "merge": [("ranges.nay ranges.nay -f -o out.nay", 1), ("f.nay g.nay -f -o out.nay", 1), ("--intersect f.nay g.nay -f -o out.nay", 1), ("f.nay g.nay", "refused")],
     "fold": [("large.nay -f -o out.nay", 1), ("f.nay -f -o out.nay", 1), ("large.nay -o -", "refused")],
-    "convert": [("--to nay f.nay -f -o out.nay", 1), ("--to leveldb --keys keys f.nay -f -o out", 1),
+    "convert": [("--to nay ranges.nay -f -o out.nay", 1), ("--to nay f.nay -f -o out.nay", 1), ("--to leveldb --keys keys f.nay -f -o out", 1),
                 ("--to nay f.nay", "refused"), ("--to redisbloom-bf redis.dump -f -o out", 1),
                 ("--explain --to nay f.nay", 1), ("--explain --to leveldb f.nay", 1),
                 ("--explain --to leveldb --keys keys f.nay", 1), ("--explain --to redisbloom-cf f.nay", 1)],
@@ -71,7 +73,7 @@ MODES = {
                 ("a.puffin", LINES), ("a.puffin -f -o dir/", 1)],
     "puffin": [("-f -o out f.nay", 1)],
     "prune": [("--in b -e 1 a.parquet", LINES), ("--row-groups --in b -e 1 a.parquet", LINES), ("-c --in b -e 1 a.parquet", 1)],
-    "sst": [("build -f -o out.ldb sorted", 1), ("build -n 10 -f -o out.ldb sorted", 1), ("build --sort -f -o out.ldb keys keys", 1), ("get t.ldb --keys sorted", LINES),
+    "sst": [("info ranges.ldb", 1), ("build -f -o out.ldb sorted", 1), ("build -n 10 -f -o out.ldb sorted", 1), ("build --sort -f -o out.ldb keys keys", 1), ("get t.ldb --keys sorted", LINES),
             ("get -v t.ldb --keys mixed", LINES), ("get -c t.ldb --keys sorted", 1), ("get -c t.ldb 0001 00505", 1), ("get t.ldb 0001 none", LINES),
             ("get --line-number --no-values t.ldb 0001", LINES), ("get --line-number t.ldb --keys sorted --keys keys", LINES), ("get binary.ldb '\udcff\udcfe'", LINES),
             ("scan t.ldb", LINES), ("scan -c t.ldb", 1), ("get -c --max-count 0 t.ldb 0001", 1),
@@ -205,6 +207,7 @@ def prepare():
     open("eights", "wb").write(bytes(range(248, 256)) + b"12345678" + bytes(8))
     open("prefixed", "wb").write(b"\3\0\0\0a\nb\0\0\0\0\2\0\0\0\xc3(")
     open("secret", "wb").write(b"0123456789abcdef")
+    write("ends", [b"10\t15", b"5000\t5001"])
     open("rows", "wb").write(b"".join(b"%05d\t\xff\xfe%d\n" % (i, i) for i in range(20000)))
     for line in ("build -q -n 1000 -o f.nay keys", "build -q -n 1000 -o g.nay mixed", "build -q -n 100k -o large.nay keys",
                  "build -q -t counting -n 1000 -o counting.nay keys", "build -q -t cuckoo -n 1000 --max-keys 5k -o growing.nay keys", "sst build -q -o t.ldb sorted",
@@ -214,7 +217,9 @@ def prepare():
                  "sst build -q --properties --sequence 7 -o versions.ldb sorted", "sst build -q --no-decompress --sort -o binary.ldb binary",
                  "sst build -q -o empty.ldb /dev/null", "map build -q -o m.map numbers",
                  "map build -q --check 40 --meta note -o c.map numbers", "build -q --key=int -o int.nay keys",
-                 "map build -q --key=int -o int.map numbers", "sst build -q --sort --key=int -o int.ldb keys"):
+                 "map build -q --key=int -o int.map numbers", "sst build -q --sort --key=int -o int.ldb keys",
+                 "build -q -t range --key=int --range-length 5 -o ranges.nay keys",
+                 "sst build -q --key=ordered-int --filter=full,range --range-length 10 -o ranges.ldb sorted"):
         nay(line, check=True)
     damage("f.nay", "bad.nay", 300)
     damage("m.map", "bad.map", 150)
