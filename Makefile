@@ -9,7 +9,8 @@ DESTDIR ?=
 
 .PHONY: dist static deb
 
-# deps, demo and the tests install what is missing; the others name it and stop. NAY_BOOTSTRAP=no: neither.
+# deps installs what is missing; demo and the tests do, too, after a question where a terminal is there; the others name it
+# and stop. NAY_BOOTSTRAP=no: neither.
 TIER ?= build
 
 all: ## build the library and the nay command (build/release); names missing packages, installs none
@@ -21,20 +22,20 @@ deps: ## install missing Debian packages: TIER=build, demo, test, coverage, long
 	@scripts/bootstrap $(TIER)
 
 demo: ## install what is missing, build everything, then show the main job on real data
-	@scripts/bootstrap demo
+	@scripts/bootstrap ask demo
 	@$(MAKE) --no-print-directory all
 	@scripts/demo
 
 test: ## install what is missing, then everything that CI checks; ends in "N passed, N failed"
-	@scripts/bootstrap test
+	@scripts/bootstrap ask test
 	@scripts/test
 
 test-quick: ## one build, no sanitizers, no statistics: for the edit loop
-	@scripts/bootstrap test
+	@scripts/bootstrap ask test
 	@scripts/test quick
 
 test-long: ## the slow tier: more probes, more mutations, other CPUs, the ABI, a minute of each fuzz target
-	@scripts/bootstrap long
+	@scripts/bootstrap ask long
 	@scripts/test long
 
 fuzz: ## one minute of libFuzzer on each target (FUZZ_SECONDS=60)

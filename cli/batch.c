@@ -161,7 +161,7 @@ static void batch_print_each(const key_batch *b, size_t w, uint64_t word) {
 
 /* Neighbouring records are copied together: most of the time a whole batch is one piece. */
 void batch_print(const key_batch *b, size_t w, uint64_t word) {
-  const uint8_t *from = NULL;
+  const uint8_t *from = NULL, *printed = b->bads->printed;
   size_t run = 0;
   if (b->bads->passes && b->bads->n > 0) {
     batch_print_each(b, w, word);
@@ -171,14 +171,16 @@ void batch_print(const key_batch *b, size_t w, uint64_t word) {
     size_t len, i = 64 * w + (size_t)__builtin_ctzll(word);
     const uint8_t *record = batch_record(b, i, &len);
     word &= word - 1;
-    if (!batch_print_once(b, record)) continue;
     if (from == NULL || from + run != record || out_is_terminal()) {
+      if (record == printed) continue; /* as batch_print_once */
       if (run > 0) out_record(from, run);
       from = record;
       run = 0;
     }
+    printed = record;
     run += len;
   }
+  b->bads->printed = printed;
   if (run > 0) out_record(from, run);
 }
 

@@ -229,10 +229,11 @@ static void uniq_batch(uniq *u, const key_batch *b) {
  */
 static promise uniq_promise(const uniq *u) {
   if (u->exact != NULL) return (promise){.overfilled = false};
+  if (u->o->size.fpr != 0) return promise_judge(u->filter, u->o->size.fpr);
   nay_stats s = {.size = sizeof s};
-  nay_filter_stats(u->filter, &s);
-  double asked = u->resumed && s.fpr_planned <= UNIQ_STATE_FPR_MOST ? 0 : UNIQ_FPR;
-  return promise_judge(u->filter, u->o->size.fpr != 0 ? u->o->size.fpr : asked);
+  if (u->resumed) nay_filter_stats(u->filter, &s);
+  bool planned = u->resumed && s.fpr_planned <= UNIQ_STATE_FPR_MOST;
+  return promise_judge(u->filter, planned ? 0 : UNIQ_FPR);
 }
 
 /* What would have kept the promise: each of these options is one that the command then takes. */

@@ -347,6 +347,16 @@ __attribute__((always_inline)) static inline key_result reader_decode(const key_
   return KEY_OK;
 }
 
+bool key_of_whole(const key_reader *r, const uint8_t *p, uint8_t *scratch, key_record *record) {
+  key_failure fail;
+  record->text = p;
+  record->text_len = record->len - 1;
+  bool drops_cr = r->crlf || r->framing != FRAME_LINES; /* rows and JSON may end in CRLF */
+  if (drops_cr && record->text_len > 0 && p[record->text_len - 1] == '\r') record->text_len--;
+  record->scratch_used = 0;
+  return reader_decode(r, scratch, record, &fail) == KEY_OK && !record->skip;
+}
+
 uint8_t *key_of_text(const keys_options *style, const char *option, const char *text, size_t *len) {
   nay_diag diag = {.what = NULL};
   if (text == NULL) return NULL;

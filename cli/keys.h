@@ -137,6 +137,10 @@ typedef struct key_failure {
 #define KEY_SCRATCH(len) (2 * (len) + 8)
 size_t key_reader_room(const key_reader *r);
 
+/* key_of_whole: the record at p, of record->len bytes, as a key without its line end; see
+ * key_reader_check_whole. False: it is empty, and --skip-empty ignores that. */
+bool key_of_whole(const key_reader *r, const uint8_t *p, uint8_t *scratch, key_record *record);
+
 /* key_reader_scratch: scratch memory for a batch of len bytes, in nrecords records. */
 size_t key_reader_scratch(const key_reader *r, size_t len, size_t nrecords);
 

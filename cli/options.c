@@ -400,11 +400,19 @@ static const option_row *options_output(const options *o, const option_table *t)
   return NULL;
 }
 
+/* Whether the result is an explanation, and no file: --explain. */
+static bool options_explain(const options *o, const option_table *t) {
+  for (size_t i = 0; i < t->n; i++) {
+    if (o->given[i] && strcmp(t->rows[i].name, "explain") == 0) return true;
+  }
+  return false;
+}
+
 /* Two documents on one standard output would be none. */
 static void options_check_stdout(const options *o, const option_table *t) {
   const option_row *row = options_output(o, t);
   const char *out = row != NULL ? *(const char **)option_value(o, row) : NULL;
-  bool by_default = out == NULL && o->command->to_stdout && row != NULL;
+  bool by_default = out == NULL && o->command->to_stdout && row != NULL && !options_explain(o, t);
   bool asked = out != NULL && strcmp(out, "-") == 0;
   if (o->json && (by_default || asked)) {
     die(EXIT_TROUBLE, "--json writes to standard output, and so would the result: use -o FILE");

@@ -114,9 +114,10 @@ static bool stream_takes_keys(const nay_filter *f) {
   const void *key = "";
   size_t len = 0;
   nay_stats s = {.size = sizeof s};
-  if (f == NULL || nay_filter_stats(f, &s) != NAY_OK || s.hash == NAY_HASH_CALLER) return false;
+  if (f == NULL) return false;
   nay_hasher hasher = filter_hasher(f);
-  return nay_hasher_hash_many(&hasher, &key, &len, 1, &lo, NULL) == NAY_ENOTSUP;
+  if (nay_hasher_hash_many(&hasher, &key, &len, 1, &lo, NULL) != NAY_ENOTSUP) return false;
+  return nay_filter_stats(f, &s) == NAY_OK && s.hash != NAY_HASH_CALLER; /* it counts all bits */
 }
 
 /* Zero bytes end the arguments, for no argument has one inside. They are read already. */

@@ -123,9 +123,10 @@ static bool stream_bad_extent(const key_stream *s, const uint8_t *p, const uint8
   return true;
 }
 
-/* The bad record at p, which is the last one: counted, and perhaps a key after all. */
+/* The bad record at p, which is the last one: counted, and perhaps a key after all, in *scratch
+ * when it is no plain text. */
 static void stream_take_bad(key_stream *s, key_batch *b, const uint8_t *p, key_record *record,
-                            const key_failure *why) {
+                            const key_failure *why, uint8_t **scratch) {
   bad_record *bad = batch_add_bad(b, p, record->len, s->reader.nrecords + s->reader.ninner);
   if (s->ntold < BADS_TOLD) {
     source_failure fail;
@@ -134,13 +135,10 @@ static void stream_take_bad(key_stream *s, key_batch *b, const uint8_t *p, key_r
     strcpy(bad->why, fail.text);
     s->ntold++;
   }
-  if (s->mode == ON_BAD_LINE) {
-    record->key = record->text = p;
-    record->key_len = record->text_len = record->len - 1;
-    bool cr = s->reader.crlf && record->text_len > 0 && p[record->text_len - 1] == '\r';
-    if (cr) record->key_len = --record->text_len;
+  if (s->mode == ON_BAD_LINE && key_of_whole(&s->reader, p, *scratch, record)) {
     record->line = bad->line;
     batch_add(b, p, record);
+    *scratch += record->scratch_used;
   }
   s->reader.ninner += key_reader_lines_inside(&s->reader, p, record->len - 1);
 }
@@ -149,7 +147,8 @@ static void stream_take_bad(key_stream *s, key_batch *b, const uint8_t *p, key_r
 static void stream_take_zero(key_stream *s, key_batch *b, const uint8_t *p, const uint8_t *stop) {
   key_record record = {.len = (size_t)(stop - p) + 1};
   const key_failure why = {.what = STREAM_ZERO};
-  stream_take_bad(s, b, p, &record, &why);
+  uint8_t *scratch = NULL; /* keys of plain lines are the bytes that stand there */
+  stream_take_bad(s, b, p, &record, &why, &scratch);
 }
 
 static const uint8_t *stream_next_zero(const uint8_t *p, const uint8_t *end) {
@@ -220,6 +219,7 @@ static size_t stream_frame_plain(key_stream *s, key_batch *b, size_t searched, c
 static bool stream_add_all(key_stream *s, key_batch *b, const uint8_t *p, key_record *record,
                            uint8_t **scratch) {
   size_t before = b->n;
+  uint8_t *free_scratch = *scratch;
   key_failure why;
   key_record one = *record;
   for (size_t i = 0;;) {
@@ -228,10 +228,19 @@ static bool stream_add_all(key_stream *s, key_batch *b, const uint8_t *p, key_re
     if (++i == record->nkeys) return true;
     if (key_more(&s->reader, i, *scratch, &one, &why) == KEY_OK) continue;
     b->n = before;
+    *scratch = free_scratch;
     if (s->mode == ON_BAD_FAIL) return stream_bad_record(s, b, &one, &why);
-    stream_take_bad(s, b, p, &one, &why);
+    stream_take_bad(s, b, p, &one, &why, scratch);
     return true;
   }
+}
+
+/* A record that has a key, and is bad all the same. Its place is that of its first line. */
+static key_result stream_refuse(key_stream *s, const key_record *record, key_failure *why,
+                                const char *what) {
+  *why = (key_failure){.what = what};
+  s->reader.ninner -= record->ninner;
+  return KEY_BAD;
 }
 
 /* Every other case. */
@@ -253,12 +262,10 @@ static bool stream_frame(key_stream *s, key_batch *b, const uint8_t *zero, size_
       if (!stream_goes_on(s) || header) {
         return stream_not_text(s, b, p, *more ? key_reader_next_line(&s->reader) : record.line);
       }
-      if (got == KEY_OK) why = (key_failure){.what = STREAM_ZERO};
-      if (got == KEY_OK) got = KEY_BAD;
+      if (got == KEY_OK) got = stream_refuse(s, &record, &why, STREAM_ZERO);
     }
     if (got == KEY_OK && !record.skip && s->max_record != 0 && record.len - 1 > s->max_record) {
-      why = (key_failure){.what = "the record is longer than --max-record"};
-      got = KEY_BAD;
+      got = stream_refuse(s, &record, &why, "the record is longer than --max-record");
     }
     if (got == KEY_BAD && (s->mode == ON_BAD_FAIL || header)) {
       return stream_bad_record(s, b, &record, &why);
@@ -269,7 +276,7 @@ static bool stream_frame(key_stream *s, key_batch *b, const uint8_t *zero, size_
     }
     if (*more) break;
     if (got == KEY_BAD) {
-      stream_take_bad(s, b, p, &record, &why);
+      stream_take_bad(s, b, p, &record, &why, &scratch);
       zero = zero != NULL && zero < p + record.len ? stream_next_zero(p + record.len, end) : zero;
       p += record.len;
       continue;

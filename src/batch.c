@@ -118,9 +118,13 @@ bool nay__batch_hash(const nay_hash_fn *fn, const nay_hash_kernels *kernels,
 
 bool nay__batch_all_ok(const nay_batch_input *in) {
   bool ok = true;
-  for (size_t i = 0; in->column == NULL && i < in->n; i++) {
+  const nay_key_list *list = &in->list;
+  for (size_t i = 0; list->keys != NULL && i < in->n; i++) {
+    if (list->keys[i] == NULL && list->lens[i] != 0) return false;
+  }
+  for (size_t i = 0; list->keys == NULL && in->column == NULL && i < in->n; i++) {
     size_t len;
-    ok &= batch_key(&in->list, i, &len) != NULL || len == 0;
+    ok &= batch_key(list, i, &len) != NULL || len == 0;
   }
   for (size_t i = 0; in->column != NULL && i < in->n; i += BATCH_OFFSETS) {
     size_t offsets[BATCH_OFFSETS + 1], m = in->n - i < BATCH_OFFSETS ? in->n - i : BATCH_OFFSETS;

@@ -45,7 +45,7 @@ static size_t bip37_start(const uint8_t *bytes, size_t len, size_t *nbytes) {
   }
   if (len < 3 || bytes[0] != 0xfd) return 0;
   *nbytes = nay__load16le(bytes + 1);
-  return 3;
+  return *nbytes < 0xfd ? 0 : 3; /* Bitcoin Core refuses three bytes where one is enough, too */
 }
 
 static nay_status bip37_parse(const uint8_t *bytes, size_t len, nay_diag *diag, nay_shape *shape,

@@ -241,9 +241,17 @@ static nay_status bab_pack(const nay_filter *f, uint8_t *dst, size_t *size) {
   return NAY_OK;
 }
 
+static unsigned bab_ndigits(uint64_t number) {
+  unsigned n = 1;
+  while ((number /= 10) != 0) n++;
+  return n;
+}
+
+/* 18 bytes of {"m":,"k":,"b":""}, the numbers, and the base64 of length and words. */
 static uint64_t bab_packed_size(const nay_shape *shape, uint64_t nkeys) {
   (void)nkeys;
-  return 40 + (8 + nay__ceil_div(shape->nunits, 64) * 8 + 2) / 3 * 4;
+  return 18 + bab_ndigits(shape->nunits) + bab_ndigits(shape->k) +
+         (8 + nay__ceil_div(shape->nunits, 64) * 8 + 2) / 3 * 4;
 }
 
 static bool bab_fits_json(const uint8_t *head, size_t nhead, uint64_t len) {

@@ -23,7 +23,7 @@
 #define DS_VERSION 1u
 #define DS_FAMILY 21u
 #define DS_EMPTY 4u
-#define DS_MAX_WORDS 0x7fffffffu
+#define DS_MAX_WORDS 0x3ffffffu /* at 2^32 bits and above Java and C++ compute other locations */
 #define DS_MAX_EMPTY_WORDS (1u << 16) /* of 24 bytes that ask for 512 KiB */
 #define DS_MAX_K NAY_CLASSIC_MAX_K
 
@@ -37,7 +37,8 @@ static nay_status ds_size(const nay_params *p, nay_sizing by, nay_diag *diag, na
   if (by == NAY_BY_FPR) bits = nay__classic_nbits_for(p->nkeys, p->fpr);
   if (by == NAY_BY_BITS_PER_KEY) bits = n * p->bits_per_key;
   if (bits > 64.0 * DS_MAX_WORDS) {
-    return nay__fail(diag, NAY_EINVAL, "nkeys needs more than 2^31 - 1 words of 64 bits", 0);
+    return nay__fail(diag, NAY_EINVAL, "nkeys needs 2^32 bits or more: the engines address fewer",
+                     0);
   }
   bits = bits < 1 ? 1 : ds_ceil(bits);
   double k = p->k != 0 ? p->k : ds_ceil(bits / n * NAY_LN2);
@@ -64,8 +65,11 @@ static nay_status ds_check(const uint8_t *bytes, size_t len, nay_diag *diag, siz
     return nay__fail(diag, NAY_ECORRUPT, "the preamble is neither 3 nor 4 words", 0);
   }
   if (k < 1 || k > DS_MAX_K) return nay__fail(diag, NAY_ECORRUPT, "k is not between 1 and 255", 4);
-  if (words == 0 || words > DS_MAX_WORDS) {
+  if (words == 0 || words > INT32_MAX) {
     return nay__fail(diag, NAY_ECORRUPT, "the number of words is not above 0", 16);
+  }
+  if (words > DS_MAX_WORDS) {
+    return nay__fail(diag, NAY_ENOTSUP, "a filter of 2^32 bits or more: its engine loses keys", 16);
   }
   bool empty = bytes[0] == 3;
   if (empty && words > DS_MAX_EMPTY_WORDS) {

@@ -251,3 +251,26 @@ PY
   many=$(seq -f 'argument-%06g' 16000 | sed 's/^/-e /') # more than the batches hold
   [ "$(nay check -v -c f.nay $many)" = 16000 ]
 }
+
+@test "--on-bad=line: the key of a whole record is made as every key is: trimmed, in lower case, without the CR of a row" {
+  printf 'A  B\n  Bad \n' > log
+  nay build -q -n 9 -p 1e-9 -F'  ' -k2 --trim --ignore-case --on-bad=line -o f.nay log
+  [ "$(nay check -c f.nay -e b -e ' BAD' -e 'bad  ')" = 3 ]
+  [ "$(nay check -F'  ' -k3 --on-bad=line f.nay <(printf '\tbaD\n'))" = $'\tbaD' ]
+  printf '{"id":1}\r\nworse\r\n' | nay build -q -f -n 9 -p 1e-9 --jsonl -k id --on-bad=line -o f.nay
+  [ "$(nay check -c f.nay -e 1 -e worse)" = 2 ]
+  printf 'a,b\r\nworse\r\n' | nay build -q -f -n 9 -p 1e-9 --csv -k2 --on-bad=line -o f.nay
+  [ "$(nay check -c f.nay -e b -e worse)" = 2 ]
+  printf 'a\0worse\r\0' | nay build -q -f -0 -n 9 -p 1e-9 -F: -k1 --on-bad=line -o f.nay
+  [ "$(nay check -c f.nay -e a -e $'worse\r')" = 2 ]
+}
+
+@test "rows of several lines that are refused: for their length, for a zero byte; lines after them keep their numbers" {
+  printf 'k,v\n"1\n1\n1",long\n2,b\n"3\n\0",c\n4,d\n' > rows.csv
+  nay uniq --csv -k v --on-bad=skip --max-record 8 --bad-to bad rows.csv > out 2> err
+  printf 'k,v\n2,b\n4,d\n' | cmp - out
+  printf '2:"1\n1\n1",long\n6:"3\n\0",c\n' | cmp - bad
+  grep -q 'rows.csv: line 2: the record is longer' err
+  nay build -q -n 9 -p 1e-9 -o f.nay -e d
+  [ "$(nay check --line-number --csv -k v --on-bad=skip --max-record 8 f.nay rows.csv 2> /dev/null)" = $'1:k,v\n8:4,d' ]
+}

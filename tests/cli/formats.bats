@@ -12,6 +12,7 @@ arguments() {
     add | remove) echo "% keys" ;;
     info | verify | fold) echo "%" ;;
     merge) echo "% % -o out" ;;
+    puffin) echo "% -o out" ;;
     convert) echo "--to nay % -o out" ;;
     build) echo "" ;; # there it is the layout to write
     sst | extract) echo "" ;; # there it names a table: foreign.bats
@@ -45,7 +46,7 @@ refused() {
   for command in $(commands); do
     if nay "$command" --help | grep -q -- '--format=NAME'; then arguments "$command"; n=$((n + 1)); fi
   done
-  [ "$n" -eq 12 ]
+  [ "$n" -eq 13 ]
 }
 
 @test "a native file under the name of every other layout is refused, whatever the command" {
@@ -356,5 +357,49 @@ FILES
     [[ $output == *"--key=${type}32"* || $output == *"not of type"* ]]
     run -2 nay check --format spark-sql-v2 --key=$type "$GOLDEN/engines/spark/v2_sqllong_seq_n1000_s0_expected1000_bits8192.bin" -e 1
     [[ $output == *"hashes 4 bytes of it: --key=${type}32"* ]]
+  done
+}
+
+@test "convert --explain: what is kept and lost, the FPR before and after, and no file" {
+  seq 1000 > keys
+  nay build -q -b 10 -t bloom --meta 'a note' --key=int --seed 7 -o f.nay keys
+  run -0 --separate-stderr nay convert --explain --to dcso f.nay
+  for line in 'nay to dcso: only from the keys' '  lost  bits ' '  lost  hash ' '  kept  capacity ' '  lost  seed ' \
+    '  kept  metadata ' '  lost  type ' '  checksum  lost'; do
+    [[ $output == *"$line"* ]]
+  done
+  [[ $output == *"before, "*" after, by the plan"* ]]
+  nay convert --explain --json --to leveldb f.nay |
+    jq -e '.needs_keys and .kept == [] and (.lost | length) == 6 and .fpr_after > 0.008 and .fpr_after < 0.009'
+  nay convert --explain --json --to leveldb --keys keys f.nay 2> /dev/null | jq -e '.needs_keys and .nbytes_after == 1251'
+  nay convert --explain --json --to nay f.nay |
+    jq -e '(.needs_keys | not) and .lost == [] and .fpr_before == .fpr_after and .nbytes_before == .nbytes_after'
+  nay convert --explain --json --format xor8 --to xor8-packed "$GOLDEN/engines/xorfilter/xor8_ser_rnd_n100.bin" |
+    jq -e '(.needs_keys | not) and .kept == ["bits", "hash", "capacity"] and .nbytes_after < .nbytes_before'
+  nay convert --explain --json --to redisbloom-cf f.nay | jq -e '.needs_keys and .fpr_after == null and .nbytes_after == null'
+  run -2 nay convert --explain --to nay f.nay -o g
+  [[ $output == *"--explain writes no file"* && ! -e g ]]
+  nay convert -q --to xor16 --keys keys f.nay -o g # a layout of one size takes its own
+  [ "$(nay check -c --key=int --format xor16 g keys)" -eq 1000 ]
+}
+
+@test "ORC's Bloom filters are named, and not read" {
+  printf 'ORC\x0a\x00\x00\x03ORC\x08' > f.orc
+  run -3 nay info f.orc
+  [[ $output == *"an ORC file, not a filter"* ]]
+  printf 'ORCHIDS\nare no ORC file\n' > text
+  run -3 nay info text
+  [[ $output == *"not a known filter"* ]]
+  printf '\x0a\x0c\x08\x04\x1a\x08\x01\x02\x03\x04\x05\x06\x07\x08' > stream
+  run -3 nay info stream
+  [[ $output == *"probably a stream of ORC's Bloom filters"* ]]
+  printf '\x0a\x10\x08\x90\x4e\x11\x9a\x99\x99\x99\x99\x99\xa9\x3f\x18\x01\x18\x02' > old
+  run -3 nay info old
+  [[ $output == *"pre-release writer of ORC: readers of today deny their members"* ]]
+  run -3 nay check old -e key
+  [[ $output == *"pre-release writer of ORC"* ]]
+  for n in 0 1 2 3 4 5 6; do # cut off
+    head -c $n old > cut
+    run -3 nay info cut
   done
 }

@@ -8,7 +8,7 @@ setup() {
   cd "$BATS_TEST_TMPDIR" || exit 1
   mkdir bin
   export HAVE=$PWD/have CALLS=$PWD/calls
-  unset NAY_BOOTSTRAP MAKEFLAGS MAKELEVEL MFLAGS
+  unset NAY_BOOTSTRAP MAKEFLAGS MAKELEVEL MFLAGS CI DEBIAN_FRONTEND
   touch "$HAVE" "$CALLS"
   program dpkg-query 'printf "%s\n" "$@" | grep -xFf "$HAVE" | sed "s/\$/ install ok installed/"'
   program apt-get 'echo "apt-get $*" >> "$CALLS"'
@@ -137,4 +137,29 @@ build() { make --no-print-directory -C "$SOURCE" "$@"; }
   run -0 "$SOURCE/scripts/bootstrap" -n
   [ "${lines[0]}" = gcc ]
   [ ! -s "$CALLS" ]
+}
+
+@test "on a terminal make demo and make test ask before they install; no, an end of input and CI" {
+  have_all_but demo libxxhash-dev
+  on_terminal() { printf "$2" | script -qefc "$1" /dev/null; } # command input
+  for target in demo test; do
+    have_all_but $target libxxhash-dev
+    make="make --no-print-directory -C $SOURCE $target"
+    for answer in 'n\n' 'maybe\n' '\004'; do
+      run ! on_terminal "$make" "$answer"
+      [[ $output == *"this needs Debian packages that are not installed: libxxhash-dev"*"install them now? [Y/n]"* ]]
+      [[ $output == *"nothing was installed; NAY_BOOTSTRAP=no goes on without them"* ]]
+      [ ! -s "$CALLS" ]
+    done
+    for answer in 'y\n' '\n' 'YES\n'; do
+      on_terminal "$make" "$answer" || true
+      grep -q 'apt-get install .* libxxhash-dev$' "$CALLS"
+      : > "$CALLS"
+    done
+    CI=1 on_terminal "$make" '' > out || true
+    grep -q 'apt-get install .* libxxhash-dev$' "$CALLS" && ! grep -q 'install them now' out
+    : > "$CALLS"
+  done
+  on_terminal "make --no-print-directory -C $SOURCE deps" '' > out || true # that is what it is asked for
+  ! grep -q 'install them now' out
 }

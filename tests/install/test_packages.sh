@@ -48,7 +48,13 @@ no_git() { # a PATH in which git fails
 check "the tarball builds without git; the program is no dynamic executable" static
 if [ -x "$work/static/cli/nay" ]; then
   if command -v bats > /dev/null; then
-    check "the command's own suite with the static program" env NAY_BUILD="$work/static" bats "$source"/tests/cli/{basics,keys,bad,streams,input}.bats
+    # not tools: it runs a wrapper around the shared libraries of the machine
+    suite() {
+      local script names=()
+      for script in "$source"/tests/cli/*.bats; do [ "${script##*/}" = tools.bats ] || names+=("$script"); done
+      NAY_BUILD="$work/static" bats "${names[@]}" && NAY_BUILD="$work/static" "$source/tests/cli/messy.py" 20
+    }
+    check "the command's own suite with the static program" suite
   else
     skip "the command's own suite with the static program" "no bats here"
   fi
@@ -57,6 +63,21 @@ if [ -x "$work/static/cli/nay" ]; then
       seq 1000 | chroot "$work/empty" /nay build -q -o f.nay && [ "$(seq 1000 | chroot "$work/empty" /nay check -c /f.nay)" = 1000 ]
   }
   if [ "$(id -u)" = 0 ]; then check "the static program in an empty root (Containerfile's last step)" alone; else skip "the static program in an empty root" "not root"; fi
+fi
+
+# the steps of Containerfile, in a fresh root: RUN and COPY of its first stage; its second one is an empty root, see above
+container() {
+  local step root=$work/container
+  debootstrap --variant=minbase bookworm "$root" && mkdir "$root/src" && tar -xzf "$work"/a/*.tar.gz -C "$root/src" --strip-components=1 || return 1
+  sed -e ':a' -e '/\\$/N; s/\\\n//; ta' "$source/Containerfile" | sed -n '1,/^FROM scratch/s/^RUN //p' > "$work/steps"
+  [ "$(wc -l < "$work/steps")" = 2 ] || return 1
+  while read -r step; do chroot "$root" sh -c "$step" < /dev/null || return 1; done < "$work/steps"
+  [ "$(seq 3 | chroot "$root" /build/cli/nay uniq -c)" = 3 ] && ! ldd "$root/build/cli/nay"
+}
+if [ "$(id -u)" = 0 ] && command -v debootstrap > /dev/null; then
+  check "the steps of Containerfile in a fresh root" container
+else
+  skip "the steps of Containerfile in a fresh root" "no root or no debootstrap"
 fi
 
 # Debian packages
@@ -74,10 +95,37 @@ else
         PKG_CONFIG_PATH="$lib/pkgconfig" pkg-config --define-prefix --cflags --libs nay > "$work/flags" &&
         cc "$source/tests/install/consumer.c" -I"$work/unpacked/usr/include" -L"$lib" -lnay -o "$work/consumer" && LD_LIBRARY_PATH="$lib" "$work/consumer"
     }
+    # every package, as its users try it, and nothing of it after it is removed
+    cat > "$work/try" << 'SH'
+set -e
+export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8
+apt-get update -qq
+apt-get install -y --no-install-recommends $(ls /debs/*.deb | grep -v dbgsym) gcc libc6-dev pkg-config sqlite3 redis-server
+cd /tmp
+seq 1000 | nay build -q --key=int -o f.nay
+[ "$(nay check -c f.nay -e 7 -e 1000)" = 2 ]
+cc /debs/consumer.c $(pkg-config --cflags --libs nay) -o consumer && ./consumer > /dev/null
+cc /debs/sst_consumer.c $(pkg-config --cflags --libs naysst nay) -o consumer && ./consumer > /dev/null
+plugins=$(dirname "$(dpkg -L nay-redis | grep 'nay_redis.so$')")
+[ "$(sqlite3 :memory: ".load $plugins/sqlite/nay" "SELECT nay_contains(readfile('f.nay'), 42)")" = 1 ]
+redis-server --port 0 --unixsocket "$PWD/redis" --save '' --loadmodule "$plugins/nay_redis.so" > redis.log &
+for i in $(seq 100); do [ -S redis ] && break; sleep 0.1; done
+[ "$(redis-cli -s redis BF.ADD k a)" = 1 ] || { cat redis.log; exit 1; }
+redis-cli -s redis SHUTDOWN NOSAVE || true
+wait
+postgres=$(dirname "$(dpkg -L postgresql-common | grep 'bin/pg_createcluster$')") version=$(ls /usr/lib/postgresql)
+data=$(mktemp -d) && chown postgres "$data"
+su postgres -c "/usr/lib/postgresql/$version/bin/initdb -D $data > /dev/null"
+echo "SELECT nay_contains(nay_agg(x), 42) FROM generate_series(1, 1000) x" > ask.sql
+{ echo "CREATE EXTENSION nay;"; cat ask.sql; } | tr '\n' ' ' > one.sql
+su postgres -c "/usr/lib/postgresql/$version/bin/postgres --single -D $data postgres" < one.sql | grep -q '"t"'
+tail -c 534 "$plugins/duckdb/nay.duckdb_extension" | grep -aq duckdb_signature
+apt-get purge -y $(dpkg -l | awk '/~local/ { print $2 }')
+! find / -xdev -path /debs -prune -o -path /tmp -prune -o -path /proc -prune -o -name '*nay*' -print | grep .
+SH
     installed() {
-      debootstrap --variant=minbase bookworm "$work/fresh" && cp "$work"/deb/*.deb "$work/fresh/" &&
-        chroot "$work/fresh" sh -c 'apt-get install -y --no-install-recommends ./nay_*.deb ./libnay0*.deb ./libnaysst0*.deb ./nay-redis_*.deb &&
-          seq 9 | nay uniq -c && ldconfig -p | grep libnay.so && apt-get purge -y nay nay-redis "libnay*" && ! ls /usr/bin/nay'
+      debootstrap --variant=minbase bookworm "$work/fresh" && mkdir "$work/fresh/debs" &&
+        cp "$work"/deb/*.deb "$source"/tests/install/{consumer,sst_consumer}.c "$work/fresh/debs/" && chroot "$work/fresh" bash -s < "$work/try"
     }
     if [ "$(id -u)" = 0 ] && command -v debootstrap > /dev/null; then
       check "the packages installed, tried and removed in a fresh root" installed

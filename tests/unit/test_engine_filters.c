@@ -7,6 +7,7 @@
  * it
  */
 #include "golden/foreign_vectors.h"
+#include "support/flaky.h"
 
 static const char *vectors = TEST_GOLDEN;
 
@@ -180,7 +181,7 @@ static void each_vector(const char *prefix, void (*check)(const vector *), unsig
 
 static void every_vector(void **state) { each_vector(*state, check_vector, 6); }
 
-/* Cut anywhere, a filter is refused, or reads as one of fewer bytes that nobody can tell. */
+/* A truncated filter is refused, or is a valid filter of fewer bytes. */
 static void check_cut(const vector *v) {
   size_t step = v->bytes.len / 97 + 1;
   for (size_t len = 0; len < v->bytes.len; len += step) {
@@ -253,6 +254,10 @@ static void headers_that_lie(void **state) {
                  "the number of cells does not fit the length"); /* 25 GB */
   assert_refused("xor16-packed", "0000000000000000ffffffff00000000",
                  "the bitmap of the cells does not fit the length");
+  assert_refused("bip37",
+                 "fd0100ff0500000000000000"
+                 "00",
+                 "the length is not one of at most 36,000 bytes"); /* one byte is enough */
   assert_refused("bip158", "", "N is not a CompactSize");
   assert_refused("bip158", "fdfc00", "N is not a CompactSize"); /* one byte is enough */
   assert_refused("bip158", "ffffffffffffffffff", "N does not fit the length"); /* 147 exabytes */
@@ -299,6 +304,52 @@ static void dcso_keeps_header_and_data(void **state) {
   free(bytes.at);
   nay_filter_free(f);
   nay_filter_free(g);
+}
+
+/* At 2^32 bits the engines of DataSketches compute locations in 32 bits: such filters lose keys. */
+static void sizes_that_engines_lose_keys_of(void **state) {
+  (void)state;
+  const nay_format *format = nay_format_find("datasketches");
+  nay_params p = {sizeof p, .nbits = ((uint64_t)1 << 32) - 64, .k = 1, .nkeys = 1};
+  nay_plan plan = {.size = sizeof plan};
+  assert_ok(nay_format_plan(format, &p, NULL, &plan));
+  p.nbits++;
+  assert_status(nay_format_plan(format, &p, NULL, &plan), NAY_EINVAL);
+  static const uint8_t bytes[40] = {4, 1, 21, 0, 1, [19] = 4}; /* 2^26 words */
+  nay_filter *f = NULL;
+  nay_diag diag = {.what = NULL};
+  assert_status(nay_format_decode(format, bytes, sizeof bytes, 0, NULL, &diag, &f), NAY_ENOTSUP);
+  assert_string_equal(diag.what, "a filter of 2^32 bits or more: its engine loses keys");
+}
+
+/* Plans state the size of the file to the byte. */
+static void plans_are_exact(void **state) {
+  (void)state;
+  static const char *const names[] = {"guava",
+                                      "spark-v1",
+                                      "spark-v2",
+                                      "dcso",
+                                      "bits-and-blooms",
+                                      "bits-and-blooms-le",
+                                      "bits-and-blooms-json",
+                                      "datasketches",
+                                      "bip37"};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (uint64_t n = 1; n < 3000; n = n * 3 / 2 + 1) {
+      const nay_format *format = nay_format_find(names[i]);
+      nay_params p = {sizeof p, .nkeys = n, .bits_per_key = 16};
+      nay_plan plan = {.size = sizeof plan};
+      nay_filter *f;
+      assert_ok(nay_format_plan(format, &p, NULL, &plan));
+      assert_ok(nay_format_new(format, &p, NULL, NULL, &f));
+      assert_ok(nay_filter_add(f, "key", 3, NULL));
+      if (plan.nbytes_file != nay_format_encoded_size(format, f)) {
+        fail_msg("%s, %u keys: planned %u, written %u", names[i], (unsigned)n,
+                 (unsigned)plan.nbytes_file, (unsigned)nay_format_encoded_size(format, f));
+      }
+      nay_filter_free(f);
+    }
+  }
 }
 
 /* The vectors of BIP158: blocks of Bitcoin's test network, with the filter of each. */
@@ -395,6 +446,58 @@ static void keys_that_are_no_numbers(void **state) {
   }
 }
 
+/* Whichever allocation fails, finish says so, leaks nothing, and can be called again. */
+static void building_without_memory(void **state) {
+  (void)state;
+  static const char *const names[] = {"bip158",       "binary-fuse8", "binary-fuse16-packed",
+                                      "xor8-packed",  "xor16",        "bits-and-blooms-json",
+                                      "datasketches", "bip37"};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    const nay_format *format = nay_format_find(names[i]);
+    flaky memory = {.fail_at = -1};
+    nay_allocator allocator = flaky_allocator(&memory);
+    nay_params p = {sizeof p, .fpr = 0.01, .hash = NAY_HASH_SIPHASH};
+    nay_builder *b;
+    nay_filter *f = NULL;
+    if (strcmp(names[i], "bip158") != 0) p.hash = NAY_HASH_XXH3;
+    assert_ok(nay_format_builder_new(format, &p, &allocator, NULL, &b));
+    for (uint64_t j = 0; j < 1000; j++) {
+      uint8_t key[8];
+      assert_ok(nay_builder_add(b, key, foreign_sm64le(j, key)));
+    }
+    unsigned failures = 0;
+    for (nay_status status = NAY_ENOMEM; status != NAY_OK; failures++) {
+      nay_diag diag = {.what = NULL};
+      memory.calls = 0;
+      memory.fail_at = (long)failures;
+      status = nay_builder_finish(b, &diag, &f);
+      if (status == NAY_OK) break;
+      assert_status(status, NAY_ENOMEM);
+      assert_non_null(diag.what);
+      assert_null(f);
+    }
+    assert_true(failures >= 2);
+    memory.fail_at = -1;
+    for (uint64_t j = 0; j < 1000; j++) {
+      uint8_t key[8];
+      assert_true(nay_filter_may_contain(f, key, foreign_sm64le(j, key)));
+    }
+    golden_bytes bytes = golden_encode(f);
+    nay_filter_free(f);
+    nay_builder_free(b);
+    assert_int_equal(memory.objects, 0);
+    for (long call = 0; call < 8; call++) { /* and reading */
+      memory = (flaky){.fail_at = call};
+      nay_status status = nay_format_decode(format, bytes.at, bytes.len, 0, &allocator, NULL, &f);
+      if (status == NAY_OK) nay_filter_free(f);
+      assert_true(status == NAY_OK || status == NAY_ENOMEM);
+      assert_true(status == NAY_OK || call < 3);
+      assert_int_equal(memory.objects, 0);
+    }
+    free(bytes.at);
+  }
+}
+
 /* A packed file has no sizes: a filter with others than those of its number of keys stays as it is.
  */
 static void sizes_that_packed_files_lack(void **state) {
@@ -463,6 +566,9 @@ int main(int argc, char **argv) {
       TEST_WITH("cut_files_are_refused dcso", cut_files_are_refused, "dcso"),
       TEST(headers_that_lie),
       TEST(dcso_keeps_header_and_data),
+      TEST(sizes_that_engines_lose_keys_of),
+      TEST(plans_are_exact),
+      TEST(building_without_memory),
       TEST(blocks_of_bitcoin),
       TEST(keys_of_blocks),
       TEST(keys_that_are_no_numbers),
