@@ -14,6 +14,7 @@
 #include "key_files.h"
 #include "numbers.h"
 #include "parquetfile.h"
+#include "puffinfile.h"
 #include "select.h"
 #include "tablefile.h"
 #include "window_time.h"
@@ -30,6 +31,7 @@ typedef struct check_options {
   bool any, all, which; /* the operands are filters */
   const char *in;       /* a column: they are Parquet files */
   uint64_t row_group;   /* UINT64_MAX: all */
+  uint64_t blob;        /* of a Puffin file; PUFFINFILE_ONLY: the only filter */
   bool ranges;          /* records are the two ends of ranges */
 } check_options;
 
@@ -293,9 +295,15 @@ static void check_open(check *c, check_options *o) {
       check_open_parquet(c, o, f);
       continue;
     }
-    if (c->o->filter.format == NULL)
+    bool puffin = c->o->filter.format == NULL && puffinfile_is(c->names[f]);
+    if (o->blob != PUFFINFILE_ONLY && !puffin) {
+      die(EXIT_TROUBLE, "%s: --blob is for a Puffin file", c->names[f]);
+    }
+    if (puffin) c->filters[f] = puffinfile_filter(c->names[f], o->blob);
+    if (puffin) filterfile_unlock(c->filters[f], c->names[f], c->o->filter.secret);
+    if (!puffin && c->o->filter.format == NULL)
       c->tables[f] = tablefile_open(c->names[f], c->o->filter.table_format);
-    if (!c->tables[f].is_table)
+    if (!puffin && !c->tables[f].is_table)
       c->filters[f] = filterfile_open(&c->o->common, &c->o->filter, c->names[f]);
     /* a range filter is asked with keys: a hash has no place in their order */
     bool by_keys = c->filters[f] != NULL && nay_filter_kind(c->filters[f]) == NAY_RANGE;
@@ -477,6 +485,9 @@ static const option_row check_rows[] = {
      .help = "FILTER is a Parquet file: probe the filters of this column"},
     {"row-group", 0, "N", NUMBER_AT(check_options, row_group),
      .help = "with --in, those of one row group, counted from 0", .preset = UINT64_MAX},
+    {"blob", 0, "N", NUMBER_AT(check_options, blob),
+     .help = "FILTER is a Puffin file: probe the filter in this blob, counted from 0",
+     .preset = UINT64_MAX},
     {"ranges", 0, NULL, FLAG_AT(check_options, ranges),
      .help = "records are the two ends of a range, both included, separated by a tab, or the "
              "columns that -k names (-k 2,3): select those in which a range filter may have a key"},
@@ -551,6 +562,9 @@ const command command_check = {
         "\n"
         "With --in it is a Parquet file: keys are read in the type of the column, and a key is "
         "selected when a row group may hold it. nay prune asks many files for few values.\n"
+        "\n"
+        "In a Puffin file the filter of one blob is asked: --blob N, which a file with a single "
+        "filter needs not.\n"
         "\n"
         "Exit status: 0 when a key was selected; 1 when none was; 2 for trouble, also when one of "
         "several key files cannot be read; 3 when the filter or a compressed key file is corrupt, "

@@ -10,6 +10,7 @@
 #include "numbers.h"
 #include "outfile.h"
 #include "parquetfile.h"
+#include "puffinfile.h"
 #include "tablefile.h"
 
 typedef struct extract_options {
@@ -147,9 +148,12 @@ static void extract_write(const table_file *file, const nay_sst_filters_info *in
 static int extract_run(options *common) {
   extract_options *o = (extract_options *)common;
   const char *path = o->common.operands[0];
+  const output_options *to = !o->list && o->output.path != NULL ? &o->output : NULL;
   if (o->table_format == NULL && parquetfile_is(path)) {
-    bool writes = !o->list && o->output.path != NULL;
-    return parquetfile_extract(&o->common, path, writes ? &o->output : NULL);
+    return parquetfile_extract(&o->common, path, to);
+  }
+  if (o->table_format == NULL && puffinfile_is(path)) {
+    return puffinfile_extract(&o->common, path, to);
   }
   table_file file = tablefile_open(path, o->table_format);
   if (!file.is_table && access(path, R_OK) != 0) {
@@ -157,7 +161,8 @@ static int extract_run(options *common) {
   }
   if (!file.is_table)
     die(EXIT_DAMAGED,
-        "%s is no Parquet file and no table of LevelDB, RocksDB or nori; --format names one of "
+        "%s is no Parquet or Puffin file and no table of LevelDB, RocksDB or nori; --format names "
+        "one of "
         "mini-lsm",
         path);
   nay_sst_filters_info info = {.size = sizeof info};
@@ -195,7 +200,7 @@ const command command_extract = {
     .name = "extract",
     .run = extract_run,
     .size = sizeof(extract_options),
-    .summary = "extract the filters of a table or of a Parquet file",
+    .summary = "extract the filters of a table, a Parquet or a Puffin file",
     .operands = "TABLE [-o FILE|DIRECTORY/]",
     .min_operands = 1,
     .max_operands = 1,
@@ -218,7 +223,9 @@ const command command_extract = {
         "\n"
         "Of a Parquet file a line has the row group, the column, offset, length (0: only the "
         "filter "
-        "says) and layout, and -o DIRECTORY/ writes ROWGROUP.COLUMN.sbbf.\n"
+        "says) and layout, and -o DIRECTORY/ writes ROWGROUP.COLUMN.sbbf. Of a Puffin file it has "
+        "number, offset, length and type of a blob, and -o DIRECTORY/ writes NUMBER.TYPE, "
+        "uncompressed.\n"
         "\n"
         "Exit status: 0 when there is a filter, 1 when there is none, 2 for trouble, 3 when the "
         "table or one of its filters is corrupt.",

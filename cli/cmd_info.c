@@ -8,6 +8,7 @@
 #include "numbers.h"
 #include "parquetfile.h"
 #include "prom.h"
+#include "puffinfile.h"
 #include "sstable_name.h"
 #include "tablefile.h"
 
@@ -282,6 +283,9 @@ static int info_file(const info_options *o, prom_samples *to) {
   bool unnamed = o->filter.format == NULL && o->filter.table_format == NULL;
   if (unnamed && !o->prom && parquetfile_is(to->file)) {
     return parquetfile_info(to->file, o->common.json);
+  }
+  if (unnamed && !o->prom && puffinfile_is(to->file)) {
+    return puffinfile_info(to->file, o->common.json);
   }
   if (o->filter.format == NULL) table = tablefile_try(to->file, o->filter.table_format);
   if (!table.is_table) return info_filter(o, to);

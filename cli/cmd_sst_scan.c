@@ -89,7 +89,9 @@ static void scan_entry(scan *s, const char *path, const nay_sst_iter *it) {
   size_t value_len;
   const void *value = nay_sst_iter_value(it, &value_len);
   nay_sst_entry v = {.size = sizeof v};
-  if (nay_sst_iter_entry(it, &v) != NAY_OK) {
+  if (!s->internal) {
+    v.key = nay_sst_iter_key(it, &v.len);
+  } else if (nay_sst_iter_entry(it, &v) != NAY_OK) {
     die(EXIT_DAMAGED, "%s: a key is not an internal key", path);
   }
   if (s->internal && v.sequence > s->o->snapshot) return;

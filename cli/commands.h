@@ -25,6 +25,7 @@
   X(map)                \
   X(extract)            \
   X(prune)              \
+  X(puffin)             \
   X(bench)              \
   X(plot)               \
   X(complete)           \

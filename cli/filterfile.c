@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <nay_explain.h>
-#include <nay_sst_parquet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 #include "descriptors.h"
 #include "numbers.h"
 #include "outfile.h"
+#include "parquetfile.h"
 #include "source.h"
 #include "sstable_name.h"
 #include "tablefile.h"
@@ -118,10 +118,16 @@ static void filter_unrecognised(filter_file *file, const char *path, const file_
     tablefile_close(&table);
     return;
   }
-  if (nay_sst_parquet_recognise(b->at, b->len)) {
+  if (b->len >= 4 && parquetfile_magic(b->at)) {
     snprintf(file->why, sizeof file->why,
              "a Parquet file, not a filter: nay prune and nay check --in probe its filters, nay "
              "extract extracts them");
+    return;
+  }
+  if (b->len >= 4 && memcmp(b->at, "PFA1", 4) == 0) {
+    snprintf(
+        file->why, sizeof file->why,
+        "a Puffin file, not a filter: nay check probes its filters, nay extract extracts them");
     return;
   }
   const char *orc = filter_is_orc(path, b)

@@ -13,6 +13,10 @@
 #include "numbers.h"
 #include "outfile.h"
 
+bool parquetfile_magic(const uint8_t head[4]) {
+  return memcmp(head, "PAR1", 4) == 0 || memcmp(head, "PARE", 4) == 0;
+}
+
 bool parquetfile_is(const char *path) {
   uint8_t head[4];
   struct stat st;
@@ -21,7 +25,7 @@ bool parquetfile_is(const char *path) {
   if (fd < 0) return false;
   ssize_t n = read(fd, head, sizeof head);
   close(fd);
-  return n == sizeof head && nay_sst_parquet_recognise(head, sizeof head);
+  return n == sizeof head && parquetfile_magic(head);
 }
 
 nay_sst_parquet *parquetfile_try(const char *path, nay_status *status, char why[DIAG_TEXT]) {

@@ -6,7 +6,8 @@
 
 #include "options.h"
 
-/* parquetfile_is: a regular file that starts as one. */
+/* parquetfile_magic: whether a file starts as one. parquetfile_is: a regular file that does. */
+bool parquetfile_magic(const uint8_t head[4]);
 bool parquetfile_is(const char *path);
 
 /* parquetfile_try: NULL, its status and why, when it cannot be opened. */

@@ -1,6 +1,7 @@
 /* Experimental: any minor version may change what is here; symbols then get another version. */
 /*
- * nay_inline.h - probes that the compiler inlines into your loop, for blocked and fuse filters.
+ * nay_inline.h - probes that the compiler inlines into your loop, for blocked, split-block and fuse
+ * filters.
  *
  *   nay_inline_blocked probe;
  *   if (nay_inline_blocked_init(filter, NULL, &probe) == NAY_OK) {
@@ -24,15 +25,16 @@
  *
  * The answers are the same with and without; the second lets clang vectorize the loop. Compile with
  * -march=native, -mavx2 or -mavx512f -mavx512vl: then a probe of a blocked filter tests eight or
- * sixteen bits at a time; on aarch64 it does so without a flag. fuse is portable C.
+ * sixteen bits at a time, and one of an sbbf filter its eight bits; on aarch64 both do so without a
+ * flag. fuse is portable C.
  *
  * HASHES are an array that nay_hasher_hash_many has filled, the low word of nay_hasher_hash, or
  * your own (NAY_HASH_CALLER). There is no call for a key of bytes: nay_filter_may_contain hashes
  * and probes in one, which is faster than a call that hashes and an inline probe.
  *
  * LIFETIME. A probe ends when the filter changes in another way than by adds: do not use it after
- * free, merge, intersect, fold or clear, or when a view or its bytes are gone. Adds to a
- * blocked filter by the same thread are seen.
+ * free, merge, intersect, fold or clear, or when a view or its bytes are gone. Adds to a blocked or
+ * sbbf filter by the same thread are seen.
  *
  * INIT REFUSES what these probes cannot answer, and diag says why:
  *
@@ -124,6 +126,7 @@ NAY_INLINE_PROBE uint64_t nay_inline_load64(const uint8_t *p) {
 #define NAY_INLINE_FUSE16 3u      /* fingerprints of 16 bits */
 #define NAY_INLINE_FUSE8_4WISE 4u /* four slots */
 #define NAY_INLINE_FUSE16_4WISE 5u
+#define NAY_INLINE_SBBF 6u /* nay_inline_sbbf */
 
 /*
  * nay_filter_inline: the library's part of the inits below. size is that of the shape's struct,
@@ -292,6 +295,87 @@ NAY_INLINE_PROBE void nay_inline_blocked_prefetch(const nay_inline_blocked *prob
   NAY_INLINE_PREFETCH(nay_inline_block(probe, hash));
 }
 
+/* ---- sbbf ---- */
+
+/* nay_inline_sbbf: a split-block filter, as a probe sees it. Its hash is XXH64 of the value, seed
+   0. */
+typedef struct nay_inline_sbbf {
+  const nay_filter *filter;
+  const uint8_t *blocks; /* of 32 bytes */
+  uint64_t nblocks;
+} nay_inline_sbbf;
+
+/* nay_inline_sbbf_init: probes of a split-block filter. Statuses: above, "init refuses". */
+NAY_INLINE_PROBE nay_status nay_inline_sbbf_init(const nay_filter *filter, nay_diag *diag,
+                                                 nay_inline_sbbf *probe) {
+  nay_inline_sbbf made;
+  nay_status status = nay_filter_inline(filter, NAY_INLINE_SBBF, sizeof made, diag, &made);
+  if (status == NAY_OK) *probe = made;
+  return status;
+}
+
+NAY_INLINE_PROBE const uint8_t *nay_inline_sbbf_block(const nay_inline_sbbf *probe, uint64_t hash) {
+  return probe->blocks + ((hash >> 32) * probe->nblocks >> 32) * 32;
+}
+
+/* Word i of the block has bit (h * salt[i] mod 2^32) >> 27 of the key. */
+#define NAY_INLINE_SALTS                                                              \
+  0x47b6137b, 0x44974d91, (int)0x8824ad5bu, (int)0xa2b7289du, 0x705495c7, 0x2df1424b, \
+      (int)0x9efc4947u, 0x5c6bfb31
+#if defined(__AVX2__)
+
+NAY_INLINE_PROBE bool nay_inline_sbbf_bits(const uint8_t *block, uint32_t h) {
+  __m256i products =
+      _mm256_mullo_epi32(_mm256_set1_epi32((int)h), _mm256_setr_epi32(NAY_INLINE_SALTS));
+  __m256i wanted = _mm256_sllv_epi32(_mm256_set1_epi32(1), _mm256_srli_epi32(products, 27));
+  return _mm256_testc_si256(_mm256_loadu_si256((const __m256i *)(const void *)block), wanted) != 0;
+}
+
+#elif defined(__aarch64__) && defined(__ARM_NEON) && !defined(NAY_INLINE_PORTABLE)
+
+NAY_INLINE_PROBE uint32x4_t nay_inline_sbbf_half(const uint8_t *half, uint32_t h, int32x4_t salt) {
+  uint32x4_t bit = vshrq_n_u32(vmulq_n_u32(vreinterpretq_u32_s32(salt), h), 27);
+  uint32x4_t wanted = vshlq_u32(vdupq_n_u32(1), vreinterpretq_s32_u32(bit));
+  return vtstq_u32(vreinterpretq_u32_u8(vld1q_u8(half)), wanted);
+}
+
+NAY_INLINE_PROBE bool nay_inline_sbbf_bits(const uint8_t *block, uint32_t h) {
+  static const int32_t salts[8] = {NAY_INLINE_SALTS};
+  uint32x4_t low = nay_inline_sbbf_half(block, h, vld1q_s32(salts));
+  uint32x4_t high = nay_inline_sbbf_half(block + 16, h, vld1q_s32(salts + 4));
+  return vminvq_u32(vandq_u32(low, high)) != 0;
+}
+
+#else
+
+NAY_INLINE_PROBE bool nay_inline_sbbf_bits(const uint8_t *block, uint32_t h) {
+  static const int32_t salts[8] = {NAY_INLINE_SALTS};
+  uint32_t set = 1;
+  for (uint32_t i = 0; i < 8; i++) {
+    uint32_t bit = h * (uint32_t)salts[i] >> 27;
+    set &= (uint32_t)block[4 * i + bit / 8] >> (bit & 7);
+  }
+  return set != 0;
+}
+
+#endif
+
+/* nay_inline_sbbf_may_contain: false is certain, true is a maybe. Compiled for x86-64 without AVX2
+   it calls the filter's own code, as nay_inline_blocked_may_contain does. */
+NAY_INLINE_PROBE bool nay_inline_sbbf_may_contain(const nay_inline_sbbf *probe, uint64_t hash) {
+#if defined(__x86_64__) && !defined(__AVX2__) && !defined(NAY_INLINE_PORTABLE)
+  nay_hash both = {hash, 0};
+  return nay_filter_may_contain_hash(probe->filter, both);
+#else
+  return nay_inline_sbbf_bits(nay_inline_sbbf_block(probe, hash), (uint32_t)hash);
+#endif
+}
+
+/* nay_inline_sbbf_prefetch: the cache line that a probe of this hash reads. */
+NAY_INLINE_PROBE void nay_inline_sbbf_prefetch(const nay_inline_sbbf *probe, uint64_t hash) {
+  NAY_INLINE_PREFETCH(nay_inline_sbbf_block(probe, hash));
+}
+
 /* ---- fuse ---- */
 
 /*
@@ -385,6 +469,7 @@ NAY_INLINE_FUSES(nay_inline_fuse8_4wise, NAY_INLINE_FUSE8_4WISE, 8, 4)
 NAY_INLINE_FUSES(nay_inline_fuse16_4wise, NAY_INLINE_FUSE16_4WISE, 16, 4)
 
 #undef NAY_INLINE_FUSES
+#undef NAY_INLINE_SALTS
 #undef NAY_INLINE_VECTORS
 #undef NAY_INLINE_PROBE
 #undef NAY_INLINE_PREFETCH

@@ -378,13 +378,9 @@ nay_status nay_filter_probe(const nay_filter *f, nay_probe *probe) {
   return NAY_OK;
 }
 
-/* Other lengths: still inlined, but with a frame that keys of the usual one do not pay for. */
-NAY_FLATTEN static NAY_NOINLINE bool filter_may_contain_any(const nay_filter *f, const void *key,
-                                                            size_t len) {
-  if (NAY_LIKELY(f != NULL && key != NULL && f->bits.probe != NULL &&
-                 f->hasher.kind == NAY_HASH_XXH3)) {
-    return f->bits.probe(&f->bits, nay__hash_xxh3(f->hasher.seed, key, len));
-  }
+/* Other hash functions, and families that need the key itself. */
+static NAY_NOINLINE bool filter_may_contain_other(const nay_filter *f, const void *key,
+                                                  size_t len) {
   nay_hash hash;
   if (f != NULL && f->family->test_key != NULL) {
     return (key == NULL && len != 0) || f->family->test_key(f, nay__key_bytes(key), len);
@@ -394,6 +390,19 @@ NAY_FLATTEN static NAY_NOINLINE bool filter_may_contain_any(const nay_filter *f,
     return f->family->order->test(f, key, len, &maybe) != NAY_OK || maybe;
   if (filter_hash(f, key, len, &hash) != NAY_OK) return true;
   return nay_filter_may_contain_hash(f, hash);
+}
+
+/* XXH3 of other lengths, and static families: still inlined, but with a frame that keys of the
+ * usual lengths do not pay for. */
+NAY_FLATTEN static NAY_NOINLINE bool filter_may_contain_any(const nay_filter *f, const void *key,
+                                                            size_t len) {
+  if (NAY_UNLIKELY(f == NULL || key == NULL || f->hasher.kind != NAY_HASH_XXH3 ||
+                   f->family->order != NULL)) {
+    return filter_may_contain_other(f, key, len);
+  }
+  uint64_t hash = nay__hash_xxh3(f->hasher.seed, key, len);
+  if (NAY_LIKELY(f->bits.probe != NULL)) return f->bits.probe(&f->bits, hash);
+  return filter_may_contain_slow(f, (nay_hash){hash, 0});
 }
 
 /* The usual case first: no frame, few branches. */

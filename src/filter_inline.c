@@ -2,12 +2,13 @@
  * filter_inline.c - what the inline probes of nay_inline.h take from a filter.
  *
  * The probes themselves are in the header, compiled into programs that may run with a later
- * library. They know the payload, which is the file format, and the two structs that are filled
+ * library. They know the payload, which is the file format, and the three structs that are filled
  * here; of the handle they know nothing. So this file is where a filter that they cannot answer is
  * refused: what a family adds to its layout is refused here until it gets a shape of its own.
  */
 #include "base/bytes.h"
 #include "family/fuse.h"
+#include "family/sbbf.h"
 #include "filter.h"
 #include "nay_inline.h"
 
@@ -24,6 +25,7 @@ _Static_assert(NAY_FUSE_MAX_SEGMENT == 1 << 16, "fuse: slices of 16 bits");
 /* A shape is one struct for ever: programs have it compiled in. */
 _Static_assert(sizeof(void *) != 8 || sizeof(nay_inline_blocked) == 32, "the ABI");
 _Static_assert(sizeof(void *) != 8 || sizeof(nay_inline_fuse) == 48, "the ABI");
+_Static_assert(sizeof(void *) != 8 || sizeof(nay_inline_sbbf) == 24, "the ABI");
 
 /* What both kinds of probes need of a filter. */
 static nay_status inline_check(const nay_filter *f, const nay_family *family, const void *probe,
@@ -50,6 +52,12 @@ static nay_status inline_blocked(const nay_filter *f, nay_diag *diag, nay_inline
   }
   *probe = (nay_inline_blocked){
       .filter = f, .blocks = f->bits.bytes, .nblocks = f->shape.nunits, .k = f->shape.k};
+  return NAY_OK;
+}
+
+static nay_status inline_sbbf(const nay_filter *f, nay_diag *diag, nay_inline_sbbf *probe) {
+  NAY_TRY(inline_check(f, &nay__family_sbbf, probe, "not a split-block filter", diag));
+  *probe = (nay_inline_sbbf){.filter = f, .blocks = f->bits.bytes, .nblocks = f->shape.nunits};
   return NAY_OK;
 }
 
@@ -81,8 +89,10 @@ static nay_status inline_fuse(const nay_filter *f, unsigned bits, unsigned slots
 
 nay_status nay_filter_inline(const nay_filter *f, uint32_t shape, size_t size, nay_diag *diag,
                              void *probe) {
-  size_t own = shape == NAY_INLINE_BLOCKED ? sizeof(nay_inline_blocked) : sizeof(nay_inline_fuse);
-  if (shape < NAY_INLINE_BLOCKED || shape > NAY_INLINE_FUSE16_4WISE) {
+  size_t own = shape == NAY_INLINE_BLOCKED ? sizeof(nay_inline_blocked)
+               : shape == NAY_INLINE_SBBF  ? sizeof(nay_inline_sbbf)
+                                           : sizeof(nay_inline_fuse);
+  if (shape < NAY_INLINE_BLOCKED || shape > NAY_INLINE_SBBF) {
     return nay__fail(diag, NAY_ENOTSUP, "a shape of probes that this library does not know", 0);
   }
   if (size != own) return nay__fail(diag, NAY_EINVAL, "size is not that of the shape's struct", 0);
@@ -91,6 +101,7 @@ nay_status nay_filter_inline(const nay_filter *f, uint32_t shape, size_t size, n
     case NAY_INLINE_FUSE16: return inline_fuse(f, 16, 3, diag, probe);
     case NAY_INLINE_FUSE8_4WISE: return inline_fuse(f, 8, 4, diag, probe);
     case NAY_INLINE_FUSE16_4WISE: return inline_fuse(f, 16, 4, diag, probe);
+    case NAY_INLINE_SBBF: return inline_sbbf(f, diag, probe);
     default: return inline_blocked(f, diag, probe);
   }
 }

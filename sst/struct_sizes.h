@@ -10,6 +10,7 @@
 #include "nay_sst_iter.h"
 #include "nay_sst_lookup.h"
 #include "nay_sst_parquet.h"
+#include "nay_sst_puffin.h"
 
 #define NAY_ABI_SST_ENTRY NAY_ABI(nay_sst_entry, term)
 #define NAY_ABI_SST_WRITE NAY_ABI(nay_sst_write_options, range)
@@ -38,6 +39,8 @@
 #define NAY_ABI_PARQUET_INFO NAY_ABI(nay_sst_parquet_info, created_by)
 #define NAY_ABI_PARQUET_COLUMN NAY_ABI(nay_sst_parquet_column, nfilters)
 #define NAY_ABI_PARQUET_FILTER NAY_ABI(nay_sst_parquet_filter, has_filter)
+#define NAY_ABI_PUFFIN_BLOB NAY_ABI(nay_sst_puffin_blob, status)
+#define NAY_ABI_PUFFIN_OPTIONS NAY_ABI(nay_sst_puffin_options, compress_footer)
 #define NAY_ABI_POLICY NAY_ABI(nay_policy, comparator)
 
 #endif /* NAY_SST_STRUCT_SIZES_H */

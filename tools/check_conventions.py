@@ -24,8 +24,8 @@ LIBRARIES = {"libnay": ("include", HEADERS),
              "libnaysst": ("sst/include", sorted(path.name for path in (ROOT / "sst/include").glob("*.h")))}
 MOST = 110
 # nay_inline_*: the size is a parameter of nay_filter_inline
-SIZELESS = {"nay_hash", "nay_probe", "nay_diag", "nay_allocator", "nay_inline_blocked", "nay_inline_fuse", "nay_inline_slots",
-            "nay_sct", "nay_clubcard_log", "nay_clubcard_issuer"}  # those: elements of arrays
+SIZELESS = {"nay_hash", "nay_probe", "nay_diag", "nay_allocator", "nay_inline_blocked", "nay_inline_sbbf", "nay_inline_fuse", "nay_inline_slots",
+            "nay_sct", "nay_clubcard_log", "nay_clubcard_issuer", "nay_sst_puffin_property"}  # those: elements of arrays
 FIRST = re.compile(r"/\* (Stable|Experimental): .*\*/\n")
 FUNCTION = re.compile(r"NAY_API ([^;{(]*?)(nay_\w+)\(([^;{]*)\)\s*[;{]")
 CALLBACK = re.compile(r"(\w+ \**)\(\*(\w+)\)\(([^;]*?)\)\s*;", re.S)

@@ -258,8 +258,8 @@ struct kv {
   kv_options options;
   int lock; /* the directory */
   pthread_t thread;
-  /* writer: whoever changes the store: log, manifest, view. Taken before mutex: whoever reads the
-   * view or the snapshots */
+  /* writer: held while the store changes: log, manifest, view. Taken before mutex: held while a
+   * reader takes the view or the snapshots */
   pthread_mutex_t writer, mutex;
   pthread_cond_t changed;
   bool running, idle;        /* the background thread */

@@ -17,6 +17,7 @@
 #endif
 #ifdef NAY_HAVE_LZ4
 #include <lz4.h>
+#include <lz4frame.h>
 #endif
 
 /* ---- snappy ---- */
@@ -196,6 +197,69 @@ static const nay_sst_codec lz4_codec = {.size = sizeof lz4_codec,
                                         .compress = lz4_pack,
                                         .uncompressed_size = lz4_size,
                                         .uncompress = lz4_unpack};
+
+/* ---- lz4: frames ---- */
+
+static const LZ4F_preferences_t *frame_options(LZ4F_preferences_t *options, size_t len) {
+  *options = (LZ4F_preferences_t){.frameInfo = {.contentSize = len}};
+  return options;
+}
+
+static size_t frame_room(void *ctx, size_t len) {
+  LZ4F_preferences_t options;
+  (void)ctx;
+  return LZ4F_compressFrameBound(len, frame_options(&options, len));
+}
+
+static nay_status frame_pack(void *ctx, const void *src, size_t len, void *dst, size_t cap,
+                             size_t *written) {
+  LZ4F_preferences_t options;
+  (void)ctx;
+  *written = LZ4F_compressFrame(dst, cap, src, len, frame_options(&options, len));
+  return LZ4F_isError(*written) ? NAY_EINVAL : NAY_OK;
+}
+
+/* 0 stands for no stated size as well as for no bytes: an empty frame is tried. */
+static nay_status frame_size(void *ctx, const void *src, size_t len, size_t *size) {
+  LZ4F_dctx *context;
+  LZ4F_frameInfo_t info;
+  size_t used = len;
+  (void)ctx;
+  if (LZ4F_isError(LZ4F_createDecompressionContext(&context, LZ4F_VERSION))) return NAY_ENOMEM;
+  bool ok = !LZ4F_isError(LZ4F_getFrameInfo(context, &info, src, &used));
+  (void)LZ4F_freeDecompressionContext(context);
+  if (!ok) return NAY_ECORRUPT;
+  *size = info.contentSize < SIZE_MAX / 2 ? (size_t)info.contentSize : SIZE_MAX / 2;
+  return NAY_OK;
+}
+
+static nay_status frame_unpack(void *ctx, const void *src, size_t len, void *dst, size_t size) {
+  LZ4F_dctx *context;
+  const uint8_t *from = src;
+  uint8_t *to = dst;
+  (void)ctx;
+  if (LZ4F_isError(LZ4F_createDecompressionContext(&context, LZ4F_VERSION))) return NAY_ENOMEM;
+  size_t more = 1, nin = 1, nout = 1;
+  while (more != 0 && (nin != 0 || nout != 0)) {
+    nin = len;
+    nout = size;
+    more = LZ4F_decompress(context, to, &nout, from, &nin, NULL);
+    if (LZ4F_isError(more)) break;
+    from += nin;
+    len -= nin;
+    to += nout;
+    size -= nout;
+  }
+  (void)LZ4F_freeDecompressionContext(context);
+  return more == 0 && len == 0 && size == 0 ? NAY_OK : NAY_ECORRUPT;
+}
+
+static const nay_sst_codec lz4_frame_codec = {.size = sizeof lz4_frame_codec,
+                                              .id = NAY_CODEC_LZ4,
+                                              .bound = frame_room,
+                                              .compress = frame_pack,
+                                              .uncompressed_size = frame_size,
+                                              .uncompress = frame_unpack};
 #endif
 
 /* ---- the list ---- */
@@ -220,6 +284,9 @@ const nay_sst_codec *const *nay_codecs(size_t *n) {
 const nay_sst_codec *nay_codec_find(nay_codec_kind kind) {
 #ifdef NAY_HAVE_ZSTD
   if (kind == NAY_CODEC_ZSTD_UNSIZED) return &zstd_unsized_codec;
+#endif
+#ifdef NAY_HAVE_LZ4
+  if (kind == NAY_CODEC_LZ4_FRAME) return &lz4_frame_codec;
 #endif
   for (size_t i = 0; codec_list[i] != NULL; i++) {
     if (codec_list[i]->id == (unsigned)kind) return codec_list[i];

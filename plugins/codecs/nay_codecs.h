@@ -22,7 +22,8 @@ typedef enum nay_codec_kind {
   NAY_CODEC_SNAPPY = 1, /* LevelDB's own */
   NAY_CODEC_ZSTD = 2,   /* level 3; the frame states its size, as later versions of LevelDB need */
   NAY_CODEC_LZ4 = 4,    /* raw blocks: nori's and nay's. LevelDB has no lz4, RocksDB's differs */
-  NAY_CODEC_ZSTD_UNSIZED = 0x102 /* zstd frames without a size, which nori writes */
+  NAY_CODEC_ZSTD_UNSIZED = 0x102, /* zstd frames without a size, which nori writes */
+  NAY_CODEC_LZ4_FRAME = 0x104     /* LZ4 frames that state their size, as Puffin has them */
 } nay_codec_kind;
 
 /* nay_codecs: one for each id that this library was built with, for the options of readers. */

@@ -4,7 +4,6 @@
  */
 #include "nay_pg.h"
 
-#include <executor/nodeHash.h>
 #include <miscadmin.h>
 #include <utils/memutils.h>
 

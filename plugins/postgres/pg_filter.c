@@ -4,19 +4,27 @@
 #include <access/detoast.h>
 #include <catalog/pg_type.h>
 #include <funcapi.h>
+#include <miscadmin.h>
 #include <utils/builtins.h>
 
-/* ---- the filter of a call -------------------------------------------------------------------- */
+/* ---- the filters of a call ------------------------------------------------------------------- */
 
 /*
- * What a call in a plan keeps between rows: the decoded filter, and what it was decoded from. A
- * value in a table is known again by its TOAST pointer, others by their digests (nay_sql.h).
+ * What a call in a plan keeps between rows: the filters that it asked last, decoded, as many as a
+ * hash table of the executor might have bytes, and at least one. A value in a table is known again
+ * by its TOAST pointer, others by their digests (nay_sql.h).
  */
-typedef struct pg_call {
+enum { PG_KEPT = 16 };
+typedef struct pg_kept {
   nay_sql_probe *probe;
   bool toasted;
   struct varatt_external pointer;
+} pg_kept;
+
+typedef struct pg_call {
   nay_pg_type type;
+  size_t n;
+  pg_kept kept[PG_KEPT]; /* the last asked one first */
 } pg_call;
 
 static pg_call *pg_call_of(FunctionCallInfo fcinfo, bool literal) {
@@ -31,36 +39,66 @@ static pg_call *pg_call_of(FunctionCallInfo fcinfo, bool literal) {
   return call;
 }
 
-static void pg_call_open(pg_call *call, MemoryContext context, struct varlena *value) {
+/* Moves entry i to the front. */
+static nay_sql_probe *pg_call_use(pg_call *call, size_t i) {
+  pg_kept used = call->kept[i];
+  memmove(call->kept + 1, call->kept, i * sizeof used);
+  call->kept[0] = used;
+  return used.probe;
+}
+
+/* Frees those asked longest ago until there is room for one of len bytes more. */
+static void pg_call_make_room(pg_call *call, size_t len) {
+  size_t total = len, limit = get_hash_memory_limit();
+  for (size_t i = 0; i < call->n; i++) total += call->kept[i].probe->identity[0];
+  while (call->n == PG_KEPT || (call->n > 0 && total > limit)) {
+    nay_sql_probe *last = call->kept[--call->n].probe;
+    total -= last->identity[0];
+    nay_sql_probe_free(last);
+  }
+}
+
+static nay_sql_probe *pg_call_open(pg_call *call, MemoryContext context, struct varlena *value) {
   struct varlena *bytes = PG_DETOAST_DATUM_PACKED(PointerGetDatum(value));
-  nay_sql_probe *old = call->probe;
-  if (old == NULL || !nay_sql_probe_is(old, VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes))) {
+  size_t len = VARSIZE_ANY_EXHDR(bytes), i = 0;
+  while (i < call->n && !nay_sql_probe_is(call->kept[i].probe, VARDATA_ANY(bytes), len)) i++;
+  if (i == call->n) {
     nay_allocator allocator = nay_pg_allocator(context);
     nay_sql_error error;
-    nay_sql_probe *made;
+    pg_call_make_room(call, len);
+    i = call->n;
     nay_pg_check(
-        nay_sql_probe_new(VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes), &allocator, &error, &made),
+        nay_sql_probe_new(VARDATA_ANY(bytes), len, &allocator, &error, &call->kept[i].probe),
         &error);
-    call->probe = made;
-    nay_sql_probe_free(old);
+    call->n++;
   }
-  call->toasted = VARATT_IS_EXTERNAL_ONDISK(value);
-  if (call->toasted) VARATT_EXTERNAL_GET_POINTER(call->pointer, value);
+  pg_kept *kept = &call->kept[i];
+  kept->toasted = VARATT_IS_EXTERNAL_ONDISK(value);
+  if (kept->toasted) VARATT_EXTERNAL_GET_POINTER(kept->pointer, value);
   if (bytes != value) pfree(bytes);
+  return pg_call_use(call, i);
+}
+
+static inline bool pg_kept_is(const pg_kept *kept, const struct varlena *value,
+                              const struct varatt_external *pointer) {
+  if (pointer != NULL)
+    return kept->toasted && memcmp(pointer, &kept->pointer, sizeof *pointer) == 0;
+  return !VARATT_IS_EXTENDED(value) &&
+         nay_sql_probe_is(kept->probe, VARDATA(value), VARSIZE(value) - VARHDRSZ);
 }
 
 static inline nay_sql_probe *pg_call_probe(pg_call *call, MemoryContext context, Datum datum) {
   struct varlena *value = (struct varlena *)DatumGetPointer(datum);
-  if (call->toasted && VARATT_IS_EXTERNAL_ONDISK(value)) {
-    struct varatt_external pointer;
-    VARATT_EXTERNAL_GET_POINTER(pointer, value);
-    if (memcmp(&pointer, &call->pointer, sizeof pointer) == 0) return call->probe;
-  } else if (call->probe != NULL && !VARATT_IS_EXTENDED(value) &&
-             nay_sql_probe_is(call->probe, VARDATA(value), VARSIZE(value) - VARHDRSZ)) {
-    return call->probe;
+  struct varatt_external place, *pointer = NULL;
+  if (VARATT_IS_EXTERNAL_ONDISK(value)) {
+    VARATT_EXTERNAL_GET_POINTER(place, value);
+    pointer = &place;
   }
-  pg_call_open(call, context, value);
-  return call->probe;
+  for (size_t i = 0; i < call->n; i++) {
+    if (pg_kept_is(&call->kept[i], value, pointer))
+      return i == 0 ? call->kept[0].probe : pg_call_use(call, i);
+  }
+  return pg_call_open(call, context, value);
 }
 
 /* varchar = char(n) ignores the spaces at the end of both: such a key has none. */

@@ -40,6 +40,9 @@ extern const nay_window_kernels nay__window_scalar, nay__window_avx512;
 extern const nay_fuse_kernels nay__fuse_vector;     /* AVX2 or NEON */
 extern const nay_cuckoo_kernels nay__cuckoo_vector; /* AVX2 or NEON */
 
+extern const nay_sbbf_kernels nay__sbbf_scalar, nay__sbbf_avx512;
+extern const nay_sbbf_kernels nay__sbbf_vector; /* AVX2 or NEON */
+
 extern const nay_ribbon_kernels nay__ribbon_avx2, nay__ribbon_avx512, nay__ribbon_neon;
 extern const nay_ribbon_kernels nay__ribbon_gfni; /* AVX-512 with VBMI, VBMI2, VPOPCNTDQ */
 extern const nay_banding_kernels nay__banding_gfni;

@@ -153,6 +153,17 @@ typedef struct nay_cuckoo_kernels {
   void (*prefetch64)(const nay_cuckoo_map *, const uint64_t *hashes, unsigned n); /* as fuse */
 } nay_cuckoo_kernels;
 
+/* ---- sbbf ---- */
+
+typedef struct nay_sbbf_kernels {
+  nay_bits_probe test;
+  uint64_t (*test64)(const nay_bits *, const uint64_t *hashes, unsigned n, const uint64_t *next);
+  bool (*add)(const nay_bits *, uint64_t hash);
+  nay_add_blind add_blind;
+  uint64_t (*add64)(const nay_bits *, const uint64_t *hashes, unsigned n, const uint64_t *next,
+                    bool report);
+} nay_sbbf_kernels;
+
 /* ---- ribbon: lookups ---- */
 
 /*
@@ -316,6 +327,7 @@ typedef struct nay_kernels {
   const nay_window_kernels *window;
   const nay_fuse_kernels *fuse;
   const nay_cuckoo_kernels *cuckoo;
+  const nay_sbbf_kernels *sbbf; /* never NULL */
   const nay_ribbon_kernels *ribbon;
   const nay_banding_kernels *banding;
   const nay_range_kernels *range; /* never NULL */

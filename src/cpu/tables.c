@@ -12,6 +12,7 @@ const nay_kernels nay__kernels_scalar = {
     .counting = &nay__counting_scalar,
     .scalable = &nay__scalable_scalar,
     .window = &nay__window_scalar,
+    .sbbf = &nay__sbbf_scalar,
     .range = &nay__range_scalar,
 };
 
@@ -30,6 +31,7 @@ const nay_kernels nay__kernels_shared_bytes = {
     .counting = &nay__counting_scalar,
     .scalable = &nay__scalable_scalar,
     .window = &nay__window_scalar,
+    .sbbf = &nay__sbbf_scalar,
     .range = &nay__range_scalar,
 };
 
@@ -46,6 +48,7 @@ const nay_kernels nay__kernels_avx2 = {
     .window = &nay__window_scalar,
     .fuse = &nay__fuse_vector,
     .cuckoo = &nay__cuckoo_vector,
+    .sbbf = &nay__sbbf_vector,
     .ribbon = &nay__ribbon_avx2,
     .range = &nay__range_popcnt,
 };
@@ -61,6 +64,7 @@ const nay_kernels nay__kernels_avx2_pdep = {
     .window = &nay__window_scalar,
     .fuse = &nay__fuse_vector,
     .cuckoo = &nay__cuckoo_vector,
+    .sbbf = &nay__sbbf_vector,
     .ribbon = &nay__ribbon_avx2,
     .range = &nay__range_pdep,
 };
@@ -76,6 +80,7 @@ const nay_kernels nay__kernels_avx512 = {
     .window = &nay__window_avx512,
     .fuse = &nay__fuse_vector,
     .cuckoo = &nay__cuckoo_vector,
+    .sbbf = &nay__sbbf_avx512,
     .ribbon = &nay__ribbon_avx512,
     .range = &nay__range_pdep,
     .partition = &nay__partition_avx512,
@@ -93,6 +98,7 @@ const nay_kernels nay__kernels_gfni = {
     .window = &nay__window_avx512,
     .fuse = &nay__fuse_vector,
     .cuckoo = &nay__cuckoo_vector,
+    .sbbf = &nay__sbbf_avx512,
     .ribbon = &nay__ribbon_gfni,
     .banding = &nay__banding_gfni,
     .range = &nay__range_pdep,
@@ -146,6 +152,7 @@ const nay_kernels nay__kernels_neon = {
     .window = &nay__window_scalar,
     .fuse = &nay__fuse_vector,
     .cuckoo = &nay__cuckoo_vector,
+    .sbbf = &nay__sbbf_vector,
     .ribbon = &nay__ribbon_neon,
     .range = &nay__range_scalar,
 };

@@ -10,9 +10,9 @@
  *
  * The block is (hi * nblocks) >> 32: a multiplication, and folding is exact: block b of n is block
  * b / f of n / f. The 8 bits need one multiplication each and no branch, which fits one vector
- * register. The price is that k is 8 at every size, that each word takes one bit of each key, and
- * that blocks of 256 bits fill unevenly: 1% takes 10.5 bits per key, 0.1% 16.9 and 0.01% 26.3. Take
- * it to exchange filters with Parquet, and blocked otherwise.
+ * register (cpu/sbbf_vector.c). The price is that k is 8 at every size, that each word takes one
+ * bit of each key, and that blocks of 256 bits fill unevenly: 1% takes 10.5 bits per key, 0.1% 16.9
+ * and 0.01% 26.3. Take it to exchange filters with Parquet, and blocked otherwise.
  *
  * FPR: a block of j keys has a word's bit set with 1 - (31/32)^j, all eight with its 8th power; the
  * keys of a block are binomial over the blocks.
@@ -123,43 +123,19 @@ static void sbbf_to_params(const nay_filter *f, nay_params *params) {
 
 /* ---- one hash ---- */
 
-/* Without a branch: the bits that are missing of all words, or-ed. */
-static bool sbbf_probe(const nay_bits *bits, uint64_t hash) {
-  const uint8_t *p = bits->bytes + nay__sbbf_block(hash, bits->nunits) * NAY_SBBF_BYTES;
-  uint32_t clear = 0;
-  for (unsigned i = 0; i < NAY_SBBF_WORDS; i++) {
-    clear |= ~nay__load32le(p + 4 * i) >> nay__sbbf_bit(hash, i);
-  }
-  return (clear & 1) == 0;
-}
-
-static bool sbbf_set(const nay_bits *bits, uint64_t hash) {
-  uint8_t *p = bits->bytes + nay__sbbf_block(hash, bits->nunits) * NAY_SBBF_BYTES;
-  uint32_t fresh = 0;
-  for (unsigned i = 0; i < NAY_SBBF_WORDS; i++) {
-    uint32_t word = nay__load32le(p + 4 * i), bit = (uint32_t)1 << nay__sbbf_bit(hash, i);
-    fresh |= bit & ~word;
-    nay__store32le(p + 4 * i, word | bit);
-  }
-  return fresh != 0;
-}
-
-static nay_status sbbf_add_blind(const nay_bits *bits, uint64_t hash) {
-  (void)sbbf_set(bits, hash);
-  return NAY_OK;
-}
-
 static void sbbf_bind(nay_filter *f) {
-  f->bits.probe = sbbf_probe;
-  f->add_blind = sbbf_add_blind;
+  f->bits.probe = f->kernels->sbbf->test;
+  f->add_blind = f->kernels->sbbf->add_blind;
 }
 
 static nay_status sbbf_add(nay_filter *f, nay_hash hash, bool *is_new) {
-  *is_new = sbbf_set(&f->bits, hash.lo);
+  *is_new = f->kernels->sbbf->add(&f->bits, hash.lo);
   return NAY_OK;
 }
 
-static bool sbbf_test(const nay_filter *f, nay_hash hash) { return sbbf_probe(&f->bits, hash.lo); }
+static bool sbbf_test(const nay_filter *f, nay_hash hash) {
+  return f->kernels->sbbf->test(&f->bits, hash.lo);
+}
 
 static void sbbf_explain(const nay_filter *f, nay_hash hash, nay_explain_run *run) {
   uint64_t block = nay__sbbf_block(hash.lo, f->shape.nunits), first = block * NAY_SBBF_BITS;
@@ -190,13 +166,7 @@ static nay_status sbbf_batch_add(nay_filter *f, const uint64_t *lo, const uint64
                                  const uint64_t *next, uint64_t *bitmap, size_t *taken) {
   (void)hi;
   (void)taken;
-  uint64_t word = 0;
-  for (unsigned i = 0; i < n; i++) {
-    if (next != NULL) {
-      NAY_PREFETCH(f->bits.bytes + nay__sbbf_block(next[i], f->shape.nunits) * NAY_SBBF_BYTES);
-    }
-    word |= (uint64_t)sbbf_set(&f->bits, lo[i]) << i;
-  }
+  uint64_t word = f->kernels->sbbf->add64(&f->bits, lo, n, next, bitmap != NULL);
   if (bitmap != NULL) *bitmap = word;
   return NAY_OK;
 }
@@ -204,14 +174,7 @@ static nay_status sbbf_batch_add(nay_filter *f, const uint64_t *lo, const uint64
 static uint64_t sbbf_batch_test(const nay_filter *f, const uint64_t *lo, const uint64_t *hi,
                                 unsigned n, const uint64_t *next) {
   (void)hi;
-  uint64_t word = 0;
-  for (unsigned i = 0; i < n; i++) {
-    if (next != NULL) {
-      NAY_PREFETCH(f->bits.bytes + nay__sbbf_block(next[i], f->shape.nunits) * NAY_SBBF_BYTES);
-    }
-    word |= (uint64_t)sbbf_probe(&f->bits, lo[i]) << i;
-  }
-  return word;
+  return f->kernels->sbbf->test64(&f->bits, lo, n, next);
 }
 
 /* ---- whole filters ---- */

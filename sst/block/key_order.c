@@ -102,14 +102,10 @@ nay_status nay_sst_key_join(const nay_sst_entry *entry, void *dst, size_t cap, s
 }
 
 nay_status nay_sst_key_split(const void *key, size_t len, nay_sst_entry *entry) {
-  if (key == NULL || entry == NULL || len < NAY_KEY_TRAILER) return NAY_EINVAL;
+  nay_sst_entry v = {.size = sizeof v};
+  if (key == NULL || entry == NULL) return NAY_EINVAL;
   NAY_TRY(nay__abi_check(NAY_ABI_SST_ENTRY, entry, NULL));
-  uint64_t trailer = nay__load64le((const uint8_t *)key + len - NAY_KEY_TRAILER);
-  if ((trailer & 0xff) > 2) return NAY_EINVAL;
-  nay_sst_entry v = {.key = key,
-                     .len = len - NAY_KEY_TRAILER,
-                     .sequence = trailer >> 8,
-                     .type = nay_sst__trailer_type(trailer)};
+  if (!nay_sst__key_parts(key, len, &v)) return NAY_EINVAL;
   nay__abi_write(NAY_ABI_SST_ENTRY, &v, entry);
   return NAY_OK;
 }

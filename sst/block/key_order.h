@@ -66,6 +66,19 @@ typedef struct nay_order {
  * entry with that sequence number comes before the search target. */
 #define NAY_KEY_TRAILER_OF(sequence) ((uint64_t)(sequence) << 8 | 0xfe)
 
+/* nay_sst__key_parts: nay_sst_key_split of a key that is not NULL into a struct of these headers.
+ * false: it is no internal key. */
+static inline bool nay_sst__key_parts(const void *key, size_t len, nay_sst_entry *entry) {
+  if (len < NAY_KEY_TRAILER) return false;
+  uint64_t trailer = nay__load64le((const uint8_t *)key + len - NAY_KEY_TRAILER);
+  if ((trailer & 0xff) > NAY_KEY_MERGE) return false;
+  entry->key = key;
+  entry->len = len - NAY_KEY_TRAILER;
+  entry->sequence = trailer >> 8;
+  entry->type = nay_sst__trailer_type(trailer);
+  return true;
+}
+
 /* nay_sst__common: length of the longest common prefix of a[0,n) and b[0,n). */
 static inline size_t nay_sst__common(const uint8_t *a, const uint8_t *b, size_t n) {
   size_t i = 0;

@@ -3,7 +3,7 @@
  *
  *   filters_load.c      footer, metaindex, properties; opens the filters
  *   filters_list.c      lists and describes the filters
- *   filters_probe.c     probes them, and explains the answer
+ *   filters_may_contain.c     probes them, and explains the answer
  *   filters_foreign.c   filters of nori's and mini-lsm's tables
  */
 #ifndef NAY_SST_FILTERS_FILTERS_H

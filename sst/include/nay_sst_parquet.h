@@ -33,13 +33,10 @@ extern "C" {
 
 typedef struct nay_sst_parquet nay_sst_parquet;
 
-/* nay_sst_parquet_recognise: whether the first nbytes of a file begin with Parquet's magic number;
-   4 bytes are enough. */
-NAY_API bool nay_sst_parquet_recognise(const void *head, size_t nbytes);
-
 /*
- * nay_sst_parquet_open: reads the footer of the file at path. NAY_EFORMAT: not a Parquet file.
- * NAY_ECORRUPT: the footer is damaged. NAY_ENOTSUP: the footer is encrypted. NAY_EIO, NAY_ENOMEM.
+ * nay_sst_parquet_open: reads the footer of the file at path. NAY_EFORMAT: not a Parquet file;
+ * nothing but its first 4 bytes was read. NAY_ECORRUPT: the footer is damaged. NAY_ENOTSUP: the
+ * footer is encrypted. NAY_EIO, NAY_ENOMEM.
  */
 NAY_API nay_status nay_sst_parquet_open(const char *path, const nay_allocator *allocator,
                                         nay_diag *diag, nay_sst_parquet **parquet);

@@ -24,11 +24,6 @@
 static const uint8_t parquet_magic[4] = {'P', 'A', 'R', '1'};
 static const uint8_t parquet_encrypted[4] = {'P', 'A', 'R', 'E'};
 
-bool nay_sst_parquet_recognise(const void *head, size_t nbytes) {
-  return head != NULL && nbytes >= 4 &&
-         (memcmp(head, parquet_magic, 4) == 0 || memcmp(head, parquet_encrypted, 4) == 0);
-}
-
 static nay_status parquet_read(nay_sst_parquet *p, uint64_t at, void *dst, size_t len,
                                nay_diag *diag) {
   NAY_TRY(nay_sst__io_read(&p->file, at, dst, len, diag));
@@ -45,7 +40,7 @@ static nay_status parquet_load(nay_sst_parquet *p, nay_diag *diag) {
     return nay__fail(diag, NAY_EFORMAT, "not a Parquet file: too short", 0);
   }
   NAY_TRY(parquet_read(p, 0, head, sizeof head, diag));
-  if (!nay_sst_parquet_recognise(head, sizeof head)) {
+  if (memcmp(head, parquet_magic, 4) != 0 && memcmp(head, parquet_encrypted, 4) != 0) {
     return nay__fail(diag, NAY_EFORMAT, "not a Parquet file: it does not start with PAR1", 0);
   }
   NAY_TRY(parquet_read(p, length - PARQUET_END, end, PARQUET_END, diag));

@@ -267,13 +267,18 @@ const nay_diag *nay_sst_iter_diag(const nay_sst_iter *it) { return &it->diag; }
 
 nay_status nay_sst_iter_entry(const nay_sst_iter *it, nay_sst_entry *entry) {
   if (it == NULL || entry == NULL || !it->valid) return NAY_EINVAL;
-  NAY_TRY(nay__abi_check(NAY_ABI_SST_ENTRY, entry, NULL));
+  bool usual =
+      entry->size == sizeof *entry; /* a caller of these headers: each entry pays for this */
+  if (!usual) NAY_TRY(nay__abi_check(NAY_ABI_SST_ENTRY, entry, NULL));
   nay_sst_entry e = {.size = sizeof e};
   e.key = nay_sst_iter_key(it, &e.len);
-  if (it->table->order.internal && nay_sst_key_split(e.key, e.len, &e) != NAY_OK)
-    return NAY_ENOTSUP;
+  if (it->table->order.internal && !nay_sst__key_parts(e.key, e.len, &e)) return NAY_ENOTSUP;
   if (it->table->foreign != NULL)
     e.term = nay_sst__foreign_term(&it->data.block, it->data.entry.at);
-  nay__abi_write(NAY_ABI_SST_ENTRY, &e, entry);
+  if (NAY_LIKELY(usual)) {
+    *entry = e;
+  } else {
+    nay__abi_write(NAY_ABI_SST_ENTRY, &e, entry);
+  }
   return NAY_OK;
 }

@@ -12,6 +12,7 @@ arguments() {
     add | remove) echo "% keys" ;;
     info | verify | fold) echo "%" ;;
     merge) echo "% % -o out" ;;
+    puffin) echo "% -o out" ;;
     convert) echo "--to nay % -o out" ;;
     build) echo "" ;; # there it is the layout to write
     sst | extract) echo "" ;; # there it names a table: foreign.bats
@@ -45,7 +46,7 @@ refused() {
   for command in $(commands); do
     if nay "$command" --help | grep -q -- '--format=NAME'; then arguments "$command"; n=$((n + 1)); fi
   done
-  [ "$n" -eq 12 ]
+  [ "$n" -eq 13 ]
 }
 
 @test "a native file under the name of every other layout is refused, whatever the command" {

@@ -45,7 +45,7 @@ MODES = {
                 ("f.nay '\udcff\udcfe'", LINES), ("bad.ldb 0007", LINES), ("parts.ldb 00007", LINES)],
     "info": [("f.nay", 1), ("growing.nay", 1), ("f.nay g.nay", 2), ("t.ldb", 1), ("bad.nay", 1), ("missing.nay f.nay", 2),
              ("--format leveldb foreign", 1), ("keyed.nay", 1), ("derived.nay", 1), ("noted.nay", 1), ("keys", 1),
-             ("bad.ldb", 1), ("cut.ldb", 1), ("int.nay int.ldb", 2), ("a.parquet cut.parquet", 2)],
+             ("bad.ldb", 1), ("cut.ldb", 1), ("int.nay int.ldb", 2), ("a.parquet cut.parquet", 2), ("a.puffin bad.puffin cut.puffin", 3)],
     "verify": [("f.nay", 1), ("--keys keys f.nay", 1), ("--random 100 f.nay g.nay", 2), ("bad.nay", 1),
                ("missing.nay", 1), ("--absent mixed f.nay", 1), ("--format leveldb foreign", 1)],
     "add": [("f.nay -f -o out.nay mixed", 1), ("-q f.nay -f -o out.nay mixed", 1), ("f.nay -o - mixed", "refused"),
@@ -67,7 +67,9 @@ MODES = {
                ("-c --max-count 0 keys mixed", 1)],
     "bench": [("-t bloom -n 1000", 1), ("--format lab -n 1000", 1), ("--hash -n 1000", 21), ("-t bloom,blocked -n 1000", 2), ("--floor keys", 1)],
     "extract": [("t.ldb", LINES), ("--list t.ldb", LINES), ("t.ldb -f -o out", 1), ("t.ldb -f -o dir/", 1),
-                ("t.ldb -o -", "refused"), ("parts.ldb", LINES), ("bad.ldb", LINES), ("a.parquet", LINES), ("a.parquet -f -o dir/", 1)],
+                ("t.ldb -o -", "refused"), ("parts.ldb", LINES), ("bad.ldb", LINES), ("a.parquet", LINES), ("a.parquet -f -o dir/", 1),
+                ("a.puffin", LINES), ("a.puffin -f -o dir/", 1)],
+    "puffin": [("-f -o out f.nay", 1)],
     "prune": [("--in b -e 1 a.parquet", LINES), ("--row-groups --in b -e 1 a.parquet", LINES), ("-c --in b -e 1 a.parquet", 1)],
     "sst": [("build -f -o out.ldb sorted", 1), ("build -n 10 -f -o out.ldb sorted", 1), ("build --sort -f -o out.ldb keys keys", 1), ("get t.ldb --keys sorted", LINES),
             ("get -v t.ldb --keys mixed", LINES), ("get -c t.ldb --keys sorted", 1), ("get -c t.ldb 0001 00505", 1), ("get t.ldb 0001 none", LINES),
@@ -136,7 +138,9 @@ class Page:
             return value is None or self.is_of(kind.removesuffix(" or null"), value, command)
         if kind.startswith("list of "):
             return isinstance(value, list) and all(self.is_of(kind.removeprefix("list of "), one, command) for one in value)
-        if kind in ("allocation", "candidate", "column", "counters", "length", "level", "plan", "plannable", "point", "probed", "rate", "series", "step", "table"):
+        if kind == "properties":
+            return isinstance(value, dict) and all(self.is_of("bytes", one, command) for one in value.values())
+        if kind in ("allocation", "blob", "candidate", "column", "counters", "length", "level", "plan", "plannable", "point", "probed", "rate", "series", "step", "table"):
             return self.fault(command, value) is None
         if kind == "bool":
             return isinstance(value, bool)
@@ -220,6 +224,10 @@ def prepare():
     parquet = open(os.path.join(GOLDEN, "parquet", "duckdb_n2_p01.parquet"), "rb").read()
     open("a.parquet", "wb").write(parquet)
     open("cut.parquet", "wb").write(parquet[:-9])
+    nay("puffin -q --field 1 --property p=q -o a.puffin f.nay", check=True)
+    puffin = open("a.puffin", "rb").read()
+    open("cut.puffin", "wb").write(puffin[:-9])
+    damage("a.puffin", "bad.puffin", 300)
     open("redis.dump", "wb").write(open(os.path.join(GOLDEN, "redisbloom", "bf_1pct_1000.dump"), "rb").read())
     operand()
     foreign_modes()

@@ -63,6 +63,7 @@ WRITERS = [
     Writer("convert", "--to", "leveldb", "--keys", "in/keys", "in/b", "-o", "OUT"),
     Writer("plot", "size", "--svg", "-o", "OUT"),
     Writer("extract", "in/u", "-o", "OUT"),
+    Writer("puffin", "in/b", "-o", "OUT"),
     Writer("sst", "build", "-o", "OUT", "in/rows", stream=False),
     Writer("sst", "compact", "in/t", "-o", "OUT", stream=False),
     Writer("map", "build", "-o", "OUT", "in/numbers"),

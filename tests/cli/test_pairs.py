@@ -51,6 +51,7 @@ FILTER = [  # commands that touch a filter's file
     Command("convert", "--to", "leveldb", "--keys", "more", "file", *SECRET, "-f", "-o", "file", held="more"),
     Command("uniq", "--state", "file", "more", held="more"),
     Command("extract", "table", "-f", "-o", "file"),
+    Command("puffin", "other", *SECRET, "-f", "-o", "file", held="secret"),
     Command("check", "file", "more", *SECRET, held="more"),
     Command("check", "-v", "file", "more", *SECRET, held="secret"),
     Command("info", "--json", "file"),

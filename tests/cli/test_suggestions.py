@@ -75,6 +75,7 @@ def files():
     with open("packed.z", "wb") as to:  # compress(1) is rarely there: its header, for gzip -dc to refuse or unpack
         to.write(b"\x1f\x9d\x90" + bytes([0x61, 0x14, 0x8c, 0x50, 0x00]))
     shutil.copy(os.path.join(SOURCE, "tests/golden/parquet/duckdb_n100_p001.parquet"), "a.parquet")
+    shutil.copy(os.path.join(SOURCE, "tests/golden/puffin/one_small.puffin"), "a.puffin")
     must("build", "-q", "-n", "100", "-o", "f.nay", "keys")
     must("build", "-q", "-t", "fuse", "-o", "static.nay", "keys")
     must("sst", "build", "-q", "-o", "t.ldb", "keys", "--sort")
@@ -98,6 +99,7 @@ ROWS = [
     ("nay info t.ldb --format leveldb", "nay extract extracts its filters", "nay extract --list t.ldb"),
     ("nay verify t.ldb", "nay extract extracts its filters", "nay extract --list t.ldb"),
     ("nay verify a.parquet", "nay extract extracts them", "nay extract --list a.parquet"),
+    ("nay verify a.puffin", "nay extract extracts them", "nay extract --list a.puffin"),
     ("nay add --create -n 10 -t fuse new.nay keys", "nay build makes it from all keys", "nay build -n 10 -t fuse -o new.nay keys"),
     ("nay add static.nay keys", "rebuild it from all keys", "nay build -t fuse -f -o static.nay keys"),
     ("nay build -t cuckoo -n 99 -f -o n.nay nine", "remove the duplicates first (nay uniq)",

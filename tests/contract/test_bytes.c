@@ -77,7 +77,7 @@ static nay_status collect(void *ctx, const void *p, size_t len) {
   collector *c = ctx;
   c->calls++;
   if (c->fail_at != 0 && c->calls >= c->fail_at) {
-    assert_int_equal(c->calls, c->fail_at); /* nobody calls a sink again after it failed */
+    assert_int_equal(c->calls, c->fail_at); /* a sink that failed is not called again */
     return NAY_EFULL;
   }
   assert_true(len <= c->cap - c->len);

@@ -46,7 +46,7 @@ static void worker_add(worker *w) {
   }
 }
 
-/* The answer, as it is explained: the steps decide by the rule, whoever changes bits meanwhile. */
+/* The explained answer follows from its steps, also while other threads change bits. */
 static bool worker_explain(worker *w, uint64_t i) {
   uint8_t key[KEY_MAX];
   nay_explanation why = {.size = sizeof why};

@@ -252,7 +252,7 @@ static part of_keys(const char *policy, size_t n) {
   return p;
 }
 
-/* The size that RocksDB is told is nearly the size that it gets: a small block is rounded up. */
+/* RocksDB is told nearly the size of the filter that it gets: a small block is rounded up. */
 static void space_is_that_of_the_block(void **state) {
   (void)state;
   static const size_t sizes[] = {1, 2, 3, 10, 83, 100, 122, 500, 1000, 3000, 20000, 300000};

@@ -30,7 +30,7 @@ static void check_contents(const database *d, policy_counts *c, bool filters_in_
     return;
   }
   double maybe = (double)(c->asked - c->nays) / (double)c->asked;
-  assert_true(c->asked >= N_KEYS - 20); /* a key between two files asks nobody */
+  assert_true(c->asked >= N_KEYS - 20); /* a key between two files probes no filter */
   assert_true(maybe <= (strcmp(c->inner.name, "nay.small.v1") == 0 ? 0.015 : 0.15));
 }
 

@@ -297,7 +297,7 @@ def parallel(cluster, db):
     db("SET max_parallel_workers_per_gather = 0")
 
 
-@test("a filter of a table is detoasted and decoded once: buffers do not grow with the rows")
+@test("filters of a table are detoasted and decoded once, up to sixteen: buffers do not grow with the rows")
 def cached(cluster, db):
     db("CREATE TABLE one AS SELECT nay_agg(x, 1000000, 0.01) AS f FROM big")
 
@@ -305,10 +305,17 @@ def cached(cluster, db):
         plan = [row[0] for row in db("EXPLAIN (ANALYZE, BUFFERS, COSTS OFF, TIMING OFF, SUMMARY OFF) " + sql)]
         line = next(line for line in plan if "Buffers" in line)
         return sum(int(word.split("=")[1]) for word in line.split() if "=" in word and word[0] in "hr")
+    db("CREATE TABLE several AS SELECT x % 16 AS g, nay_agg(x, 10000, 0.0001) AS f FROM big GROUP BY 1")
     for sql in ("SELECT count(*) FROM one, generate_series(1, {}) x WHERE f @> x",
-                "SELECT count(*) FROM generate_series(1, {}) x WHERE (SELECT f FROM one) @> x"):
+                "SELECT count(*) FROM generate_series(1, {}) x WHERE (SELECT f FROM one) @> x",
+                "SELECT count(*) FROM several JOIN generate_series(1, {}) x ON g = x % 16 AND f @> x"):
         few, many = buffers(sql.format(100)), buffers(sql.format(20000))
         assert many < few + 200, (sql, few, many)
+    joined = "SELECT count(*) FROM big JOIN several ON g = x % 16 AND f @> x"
+    equal(db.one(joined), "100000")
+    db("SET work_mem = '64kB'")  # room for some of them
+    equal(db.one(joined + " WHERE x < 2000"), db.one("SELECT count(*) FROM big WHERE x < 2000"))
+    db("RESET work_mem")
     a, b = (db.one(f"SELECT nay_agg({i}, 10, 1e-9)", binary=True) for i in (1, 2))
     equal(len(a), len(b))
     equal(db("SELECT f @> 1 FROM unnest($1::nay[]) f", "{%s}" % ",".join(

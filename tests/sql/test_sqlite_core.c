@@ -209,7 +209,7 @@ static void no_memory_anywhere(void **unused) {
   }
 }
 
-/* Connections that cannot be opened for want of memory leave nothing behind. */
+/* Connections that cannot be opened because no memory is left leave nothing behind. */
 static void no_memory_for_a_connection(void **unused) {
   (void)unused;
   bool failed = true;

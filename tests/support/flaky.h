@@ -44,7 +44,7 @@ static inline void *flaky_alloc(void *ctx, size_t size) {
   flaky_label *label = malloc(sizeof *label + size);
   if (label == NULL) return NULL;
   *label = (flaky_label){size, FLAKY_MARK, {0, 0}};
-  memset(label + 1, 0xa5, size); /* not zero: nobody may count on fresh memory being so */
+  memset(label + 1, 0xa5, size); /* not zero: no code may rely on zeroed memory */
   f->live += size;
   f->objects++;
   if (f->live > f->peak) f->peak = f->live;
@@ -58,7 +58,7 @@ static inline void flaky_free(void *ctx, void *p, size_t size) {
     f->faults++;
     return;
   }
-  memset(label, 0xdd, sizeof *label + size); /* whoever still reads it shall notice */
+  memset(label, 0xdd, sizeof *label + size); /* a read after free gets wrong bytes */
   f->live -= size;
   f->objects--;
   free(label);

@@ -56,7 +56,7 @@ static inline void reload(nay_filter **f) {
 }
 
 /*
- * A payload somebody made on purpose, with right checksums: `flips` random bytes of it changed. The
+ * A payload made on purpose, with right checksums: `flips` random bytes of it changed. The
  * family refuses it, or it must be safe to use: adds, removes, counts, probes, ticks, merges.
  */
 static inline void use_after_damage(const nay_filter *f, rng *r, unsigned flips, size_t within) {

@@ -27,6 +27,7 @@
   }
 
 INLINE_LOOPS(nay_inline_blocked, probe.k == 6)
+INLINE_LOOPS(nay_inline_sbbf, probe.nblocks == 1)
 INLINE_LOOPS(nay_inline_fuse8, probe.fuse.nshards == 1)
 INLINE_LOOPS(nay_inline_fuse16, probe.fuse.nshards == 1)
 INLINE_LOOPS(nay_inline_fuse8_4wise, probe.fuse.nshards == 1)
@@ -36,6 +37,7 @@ static nay_status inline_all(inline_type type, const nay_filter *filter, nay_dia
                              const uint64_t *hashes, size_t n, uint64_t *bitmap) {
   switch (type) {
     case INLINE_BLOCKED: return nay_inline_blocked_all(filter, diag, hashes, n, bitmap);
+    case INLINE_SBBF: return nay_inline_sbbf_all(filter, diag, hashes, n, bitmap);
     case INLINE_FUSE8: return nay_inline_fuse8_all(filter, diag, hashes, n, bitmap);
     case INLINE_FUSE16: return nay_inline_fuse16_all(filter, diag, hashes, n, bitmap);
     case INLINE_FUSE8_4WISE: return nay_inline_fuse8_4wise_all(filter, diag, hashes, n, bitmap);

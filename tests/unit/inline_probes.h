@@ -11,6 +11,7 @@
 /* The probes there are. */
 typedef enum inline_type {
   INLINE_BLOCKED,
+  INLINE_SBBF,
   INLINE_FUSE8,
   INLINE_FUSE16,
   INLINE_FUSE8_4WISE,

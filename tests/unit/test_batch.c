@@ -347,7 +347,7 @@ static void batches_of_any_length(void **state) {
   }
 }
 
-/* Bits past n belong to nobody: they are set in half of the rounds. */
+/* Bits past n are undefined before the call: half of the rounds set them. */
 static void bitmaps_are_read(void **state) {
   (void)state;
   for (size_t n = 0; n <= 200; n++) {

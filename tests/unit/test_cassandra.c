@@ -144,7 +144,7 @@ static void every_vector(void **state) {
   assert_true(n >= 90);
 }
 
-/* Read in another form a filter of 100 keys and more loses members: they are told apart by them. */
+/* A filter of 100 keys and more that is read in another form loses keys, which shows the form. */
 static void members_tell_the_forms_apart(void **state) {
   (void)state;
   char path[512];

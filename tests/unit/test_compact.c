@@ -275,7 +275,7 @@ static void bad_options(void **state) {
 
 /* ---- memory ---- */
 
-/* The peak that is told is the allocator's, max_memory is never exceeded, and without room there is
+/* peak_memory is the peak of the allocator, max_memory is never exceeded, and without room there is
  * no output. */
 static void memory_stays_below_the_limit(void **state) {
   (void)state;

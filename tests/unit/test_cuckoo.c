@@ -181,7 +181,7 @@ static void removing_a_nay_is_refused(void **state) {
   nay_filter_free(f);
 }
 
-/* The hazard of the family, shown: what is removed for a stranger was somebody's tag. */
+/* The hazard of the family: removing a key that was not added removes the tag of another key. */
 static void removing_strangers_hurts_others(void **state) {
   (void)state;
   nay_filter *f = make_cuckoo(1000, 8);

@@ -1,4 +1,4 @@
-/* test_decoder.c - what nobody should send a decoder, and what it may cost. */
+/* test_decoder.c - hostile input of the decoder, and the memory that it may take. */
 #include "hash/hash.h"
 #include "support/flaky.h"
 #include "support/test.h"

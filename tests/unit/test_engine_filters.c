@@ -7,6 +7,7 @@
  * it
  */
 #include "golden/foreign_vectors.h"
+#include "support/flaky.h"
 
 static const char *vectors = TEST_GOLDEN;
 
@@ -180,7 +181,7 @@ static void each_vector(const char *prefix, void (*check)(const vector *), unsig
 
 static void every_vector(void **state) { each_vector(*state, check_vector, 6); }
 
-/* Cut anywhere, a filter is refused, or reads as one of fewer bytes that nobody can tell. */
+/* A truncated filter is refused, or is a valid filter of fewer bytes. */
 static void check_cut(const vector *v) {
   size_t step = v->bytes.len / 97 + 1;
   for (size_t len = 0; len < v->bytes.len; len += step) {
@@ -445,6 +446,58 @@ static void keys_that_are_no_numbers(void **state) {
   }
 }
 
+/* Whichever allocation fails, finish says so, leaks nothing, and can be called again. */
+static void building_without_memory(void **state) {
+  (void)state;
+  static const char *const names[] = {"bip158",       "binary-fuse8", "binary-fuse16-packed",
+                                      "xor8-packed",  "xor16",        "bits-and-blooms-json",
+                                      "datasketches", "bip37"};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    const nay_format *format = nay_format_find(names[i]);
+    flaky memory = {.fail_at = -1};
+    nay_allocator allocator = flaky_allocator(&memory);
+    nay_params p = {sizeof p, .fpr = 0.01, .hash = NAY_HASH_SIPHASH};
+    nay_builder *b;
+    nay_filter *f = NULL;
+    if (strcmp(names[i], "bip158") != 0) p.hash = NAY_HASH_XXH3;
+    assert_ok(nay_format_builder_new(format, &p, &allocator, NULL, &b));
+    for (uint64_t j = 0; j < 1000; j++) {
+      uint8_t key[8];
+      assert_ok(nay_builder_add(b, key, foreign_sm64le(j, key)));
+    }
+    unsigned failures = 0;
+    for (nay_status status = NAY_ENOMEM; status != NAY_OK; failures++) {
+      nay_diag diag = {.what = NULL};
+      memory.calls = 0;
+      memory.fail_at = (long)failures;
+      status = nay_builder_finish(b, &diag, &f);
+      if (status == NAY_OK) break;
+      assert_status(status, NAY_ENOMEM);
+      assert_non_null(diag.what);
+      assert_null(f);
+    }
+    assert_true(failures >= 2);
+    memory.fail_at = -1;
+    for (uint64_t j = 0; j < 1000; j++) {
+      uint8_t key[8];
+      assert_true(nay_filter_may_contain(f, key, foreign_sm64le(j, key)));
+    }
+    golden_bytes bytes = golden_encode(f);
+    nay_filter_free(f);
+    nay_builder_free(b);
+    assert_int_equal(memory.objects, 0);
+    for (long call = 0; call < 8; call++) { /* and reading */
+      memory = (flaky){.fail_at = call};
+      nay_status status = nay_format_decode(format, bytes.at, bytes.len, 0, &allocator, NULL, &f);
+      if (status == NAY_OK) nay_filter_free(f);
+      assert_true(status == NAY_OK || status == NAY_ENOMEM);
+      assert_true(status == NAY_OK || call < 3);
+      assert_int_equal(memory.objects, 0);
+    }
+    free(bytes.at);
+  }
+}
+
 /* A packed file has no sizes: a filter with others than those of its number of keys stays as it is.
  */
 static void sizes_that_packed_files_lack(void **state) {
@@ -515,6 +568,7 @@ int main(int argc, char **argv) {
       TEST(dcso_keeps_header_and_data),
       TEST(sizes_that_engines_lose_keys_of),
       TEST(plans_are_exact),
+      TEST(building_without_memory),
       TEST(blocks_of_bitcoin),
       TEST(keys_of_blocks),
       TEST(keys_that_are_no_numbers),

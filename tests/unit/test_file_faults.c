@@ -261,7 +261,7 @@ static void directories_without_sync(void **state) {
   assert_true(directory_holds(path, new_bytes, new_len));
 }
 
-/* Temporary names that exist already belong to somebody: they are stepped over. */
+/* Temporary names that exist already are skipped: the files may be in use. */
 static void names_in_use(void **state) {
   (void)state;
   char name[64];

@@ -242,7 +242,7 @@ static void replaced_as(gid_t group, mode_t mode, mode_t want_mode, gid_t want_g
   unlink(path);
 }
 
-/* Whoever may write the directory may replace the file; nobody gets to read more by that. */
+/* A user who may write the directory may replace the file; no user can read more afterwards. */
 static void groups(void **state) {
   (void)state;
   if (geteuid() != 0) skip();

@@ -53,6 +53,8 @@ static void groups_are_complete(void **state) {
   assert_true(t->window->test && t->window->test64 && t->window->find);
   if (t->fuse != NULL) assert_true(t->fuse->test64 && t->fuse->prefetch64);
   if (t->cuckoo != NULL) assert_true(t->cuckoo->test64 && t->cuckoo->prefetch64);
+  assert_true(t->sbbf->test && t->sbbf->test64);
+  assert_true(t->sbbf->add && t->sbbf->add_blind && t->sbbf->add64);
   if (t->ribbon != NULL) assert_true(t->ribbon->test != NULL && t->ribbon->sum != NULL);
   if (t->banding != NULL) assert_true(t->banding->bump && t->banding->back_substitute);
   if (t->partition != NULL) assert_non_null(t->partition->select64);
@@ -558,6 +560,43 @@ static void same_bits_of_halves(void **state) {
   }
 }
 
+/* ---- sbbf ---- */
+
+/* Batches of 0 to 64 keys, adds and probes one by one and in batches, at any alignment. */
+static void same_split_blocks(void **state) {
+  const nay_sbbf_kernels *ours = ((const nay_kernels *)*state)->sbbf, *plain = &nay__sbbf_scalar;
+  static const uint64_t sizes[] = {1, 2, 3, 64, 100};
+  uint64_t hashes[64];
+  for (unsigned round = 0; round < 2000; round++) {
+    uint64_t nblocks = sizes[round % 5], maybe = 0, fresh = 0;
+    unsigned n = round % 65, shift = round % 33;
+    bool report = round % 3 != 0;
+    if (round % 40 < 5) memset(scalar_bytes, 0, sizeof scalar_bytes);
+    memcpy(other_bytes + shift, scalar_bytes + shift, nblocks * 32);
+    nay_bits a = bits_at(scalar_bytes, shift, nblocks, 8),
+             b = bits_at(other_bytes, shift, nblocks, 8);
+    memcpy(b.bytes, a.bytes, nblocks * 32);
+    for (unsigned i = 0; i < n; i++) {
+      hashes[i] = i == 9 ? ~(uint64_t)0 : a_hash((uint64_t)round << 8, i);
+      maybe |= (uint64_t)plain->test(&a, hashes[i]) << i;
+      assert_int_equal(ours->test(&b, hashes[i]), maybe >> i & 1);
+    }
+    const uint64_t *next = n == 64 && round % 2 == 0 ? hashes : NULL;
+    assert_int_equal(plain->test64(&a, hashes, n, next), maybe);
+    assert_int_equal(ours->test64(&b, hashes, n, next), maybe);
+    for (unsigned i = 0; i < n; i++) fresh |= (uint64_t)plain->add(&a, hashes[i]) << i;
+    if (round % 4 == 0) {
+      for (unsigned i = 0; i < n; i++) assert_int_equal(ours->add(&b, hashes[i]), fresh >> i & 1);
+    } else if (round % 4 == 1) {
+      for (unsigned i = 0; i < n; i++) assert_ok(ours->add_blind(&b, hashes[i]));
+    } else {
+      uint64_t got = ours->add64(&b, hashes, n, next, report);
+      if (report) assert_int_equal(got, fresh);
+    }
+    assert_memory_equal(a.bytes, b.bytes, nblocks * 32);
+  }
+}
+
 int main(void) {
   test_case tests[96] = {TEST(powers_of_g), TEST(powers_of_big_g)};
   size_t n = 2;
@@ -572,6 +611,7 @@ int main(void) {
     tests[n++] = (test_case)TEST_WITH(table->name, counts_one_by_one, table);
     tests[n++] = (test_case)TEST_WITH(table->name, same_answers_of_levels, table);
     tests[n++] = (test_case)TEST_WITH(table->name, same_bits_of_halves, table);
+    tests[n++] = (test_case)TEST_WITH(table->name, same_split_blocks, table);
     if (table->partition != NULL) {
       tests[n++] = (test_case)TEST_WITH(table->name, selects_a_range, table);
     }

@@ -29,7 +29,7 @@ static void known_types_parse(void **state) {
   assert_int_equal(d.type, NAY_KEY_TEXT);
 }
 
-/* The offset is that of the first byte which no description has there. */
+/* diag->offset is the first byte that the grammar does not allow. */
 static void what_is_none_is_refused_at_its_byte(void **state) {
   (void)state;
   static const struct {

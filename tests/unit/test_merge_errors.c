@@ -44,7 +44,7 @@ static nay_sst *view_table(const uint8_t *bytes, size_t len) {
 
 /* ---- damage ---- */
 
-/* Walks one way; every entry is the next one, and the end is reached or an error is told. */
+/* Iterates in one direction: every entry is the next one, until the end or an error. */
 static nay_status walk(nay_sst_scan *m, bool backward, unsigned *n) {
   nay_status status = backward ? nay_sst_scan_last(m) : nay_sst_scan_first(m);
   for (*n = 0; status == NAY_OK; ++*n) {
@@ -447,7 +447,7 @@ static void empty_tables_have_a_kind_of_keys(void **unused) {
   free(bytes);
 }
 
-/* A merge operand at the very number of the reader is told, not passed over for an older value. */
+/* A merge operand at the reader's own sequence number is an error; no older value hides it. */
 static void operands_are_not_passed_over(void **unused) {
   (void)unused;
   char path[TEMP_MAX];

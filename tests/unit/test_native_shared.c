@@ -69,7 +69,7 @@ static void files_while_threads_add(void **state) {
 
 static void *prober_run(void *state) { return native_members_ok(state, 2000) ? state : NULL; }
 
-/* All threads begin with chunks that nobody has looked at; one chunk is damaged. */
+/* All threads begin with chunks that are not verified yet; one chunk is damaged. */
 static void lazy_chunks_from_many_threads(void **state) {
   (void)state;
   nay_params params = {sizeof params, .kind = NAY_BLOCKED, .nbits = 512 * 8192, .k = 6};

@@ -316,8 +316,6 @@ static void arguments(void **state) {
   assert_status(nay_sst_parquet_filter_read(p, 0, 7, NULL, NULL, &f), NAY_EINVAL);
   assert_status(nay_sst_parquet_may_contain(p, 0, 0, NULL, 1, NULL, &maybe), NAY_EINVAL);
   assert_status(nay_sst_parquet_may_contain(p, 0, 0, "a", 1, NULL, NULL), NAY_EINVAL);
-  assert_false(nay_sst_parquet_recognise("PAR", 3));
-  assert_false(nay_sst_parquet_recognise(NULL, 4));
   nay_sst_parquet_free(NULL);
   nay_sst_parquet_free(p);
 }

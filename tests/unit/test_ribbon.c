@@ -297,7 +297,7 @@ static void verifying_finds_every_wrong_bit(void **state) {
   damaged_bit = nbits / 2;
   damaged_attempts = 0;
   assert_ok(build_with(&layers, &p, x, n, &f));
-  assert_true(has_a_false_nay(f, x, n)); /* nobody looked */
+  assert_true(has_a_false_nay(f, x, n)); /* the build did not verify */
   nay_filter_free(f);
   nay_filter_free(good);
   free(x);

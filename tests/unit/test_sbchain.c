@@ -332,7 +332,8 @@ static void old_variants_are_probed_and_grown_as_they_were(void **state) {
   }
 }
 
-/* Capacity as a logarithm: the next link would be 2^(entries * growth) bits, which nobody has. */
+/* Capacity as a logarithm: the next link would be 2^(entries * growth) bits, more than any memory.
+ */
 static void capacity_as_a_logarithm_is_read_and_cannot_grow(void **state) {
   (void)state;
   nay_sbchain *chain;

@@ -81,7 +81,7 @@ static void bits_per_key_at_ten_million(void **state) {
   assert_true(bits / keys <= 22.5 && worst <= 48);
 }
 
-/* A sixteenth of the keys is told: the figures that doc/families/scalable.md states. */
+/* Started from a sixteenth of the keys: the figures of doc/families/scalable.md. */
 static void bits_per_key_from_a_sixteenth(void **state) {
   (void)state;
   nay_filter *f = make_scalable(1000);

@@ -84,7 +84,7 @@ static void finish_replaces_or_nothing_does(void **unused) {
   ask_all(t, 10);
   assert_ok(nay_sst_writer_finish(w, NULL));
   nay_sst_writer_free(w);
-  ask_all(t, 10); /* and whoever has it open keeps it */
+  ask_all(t, 10); /* a table that is open keeps its file */
   nay_sst_free(t);
   t = open_table(path, NULL);
   assert_int_equal(info_of(t).nblocks, 1);

@@ -199,7 +199,7 @@ static void adds_say_why(void **unused) {
   assert_non_null(diag.what);
 }
 
-/* A buffer has a capacity, and what did not fit is told. */
+/* A buffer has a capacity, and a call that needs more returns NAY_EBUFFER and the length. */
 static void buffers_have_capacities(void **unused) {
   (void)unused;
   uint8_t bytes[10] = {0};

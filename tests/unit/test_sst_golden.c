@@ -1,5 +1,5 @@
 /*
- * test_sst_golden.c - tables that LevelDB wrote: read whole, told apart, and written again to the
+ * test_sst_golden.c - tables that LevelDB wrote: read whole, recognised, and written again to the
  * byte.
  */
 #include "golden/golden.h"

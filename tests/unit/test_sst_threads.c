@@ -139,7 +139,7 @@ static void readers_share_a_cache(void **flags) {
   unlink(path);
 }
 
-/* Blocks of a mapped file are checked once, by whoever comes first; partitions are kept. */
+/* The first reader of a block of a mapped file checks it, once; partitions are kept. */
 static void readers_share_a_map(void **filter) {
   char path[TEMP_MAX];
   nay_sst_lookup *l;
@@ -162,7 +162,7 @@ static void readers_share_a_map(void **filter) {
 
 #define N_SLOTS 16u
 
-/* Pinned values that threads hand to each other: freed by another one than that which pinned. */
+/* Threads hand pinned values to each other: one thread pins a value, another one frees it. */
 typedef struct exchange {
   pthread_mutex_t lock;
   nay_sst_value slots[N_SLOTS];

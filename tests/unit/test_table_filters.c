@@ -302,7 +302,7 @@ static void later_formats(void **state) {
   assert_non_null(strstr(diag.what, "above 7"));
 }
 
-/* A filter of a policy that nobody knows: it is there, and answers maybe. */
+/* A filter of an unknown policy is listed, and answers maybe. */
 static void an_unknown_policy(void **state) {
   (void)state;
   hand_made h;

@@ -1,5 +1,5 @@
 /*
- * filters_probe.c - probes the filters of a table for a key, and explains the answer.
+ * filters_may_contain.c - probes the filters of a table for a key, and explains the answer.
  *
  *   full filter       probed with the key
  *   partitions        the partition index selects one partition
