@@ -14,6 +14,11 @@
  * only building it again from the keys makes a native file of it.
  *
  * Layouts without a magic number are read when they are named, never guessed.
+ *
+ * Two things a layout may ask for. Keyed ones (bip158) are locked until nay_filter_unlock, which
+ * takes any key, because the bytes do not tell a wrong one; they are built with NAY_HASH_SIPHASH
+ * and params.key. Of layouts of numbers (xor8, binary-fuse8, ...) a key is 8 bytes, little-endian;
+ * for any other length the answer is maybe, and nay_builder_finish refuses it (NAY_EINVAL).
  */
 #ifndef NAY_FORMAT_H
 #define NAY_FORMAT_H
