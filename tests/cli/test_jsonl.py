@@ -5,6 +5,7 @@ import json
 import os
 import random
 import struct
+import sys
 
 from harness import must, nay, read, run, test, write
 
@@ -266,6 +267,19 @@ def _():
     keys = [json.loads(row)["key"] for row in done.stdout.splitlines()]
     assert keys == ['["x","y"]', '["x,y",""]', '["x\\",\\"","y"]', '["x","y\\""]', '["1","1"]', '["1","1"]', '["\\u000a","\\u0009"]'], keys
     assert [json.loads(key) for key in keys[:3]] == [["x", "y"], ["x,y", ""], ['x","', "y"]]
+
+
+if sys.argv[1:] == ["long"]:
+    @test("a string of 1 GB is a key, and the line after it is read")
+    def _():
+        with open("big", "wb") as file:
+            file.write(b'{"id":"')
+            for _ in range(1000):
+                file.write(b"x" * 10**6)
+            file.write(b'"}\n{"id":2}\n')
+        assert must("uniq", "-c", "--jsonl", "-k", "id", "big").stdout == b"2\n"
+        done = nay("uniq", "-c", "--jsonl", "-k", "id", "--max-record", "1M", "--on-bad=skip", "big")
+        assert done.stdout == b"1\n" and b"1 bad record skipped; the first: big: line 1: the record is longer than" in done.stderr, done
 
 
 def filter_of(name):

@@ -628,6 +628,11 @@ test('key types: a description that this module does not know is refused where a
   assert.equal(Filter.open(other.encode()).keyType, 'ipv');
 });
 
+test('parameters that are none are refused by name', () => {
+  for (const params of [null, 7, 'x']) fails('EINVAL', () => StaticMap.build([['a', 1]], params), { message: 'params: not an object' });
+  fails('EINVAL', () => blocked().foldFactor(1n), { message: 'maxFpr: not a number' });
+});
+
 test('ranges of range filters', () => {
   const days = ['2024-02-29', '2024-03-08'];
   const dates = Filter.build(days, { kind: 'range', keyType: 'date', fpr: 0.01, rangeLength: 31 });

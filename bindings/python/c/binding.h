@@ -124,9 +124,12 @@ typedef struct py_filter {
  * set, as when the filter is closed. */
 bool py_wait(py_filter *self, bool change);
 
-/* The same, then marks the filter as in use: the GIL may be released until py_leave. */
+/* py_wait, then marks the filter as in use: the GIL may be released until py_leave. */
 bool py_enter(py_filter *self, bool change);
 void py_leave(py_filter *self, bool change);
+
+/* Whether a call may read the filter without waiting. */
+bool py_is_idle(const py_filter *self);
 
 /* An object of the type around a filter, which it frees also on failure. */
 PyObject *py_filter_wrap(PyTypeObject *type, nay_filter *filter);

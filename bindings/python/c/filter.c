@@ -437,14 +437,13 @@ static bool filter_combine(filter_verb verb, py_filter *dst, py_filter *src, dou
                            nay_overlap *overlap) {
   nay_diag diag = {0};
   bool change = verb != FILTER_OVERLAP;
-  if (!py_enter(dst, change)) return false;
-  /* waiting for src while dst is held could deadlock two threads: dst is let go first */
-  if (src->filter == NULL || src->guard.writer) {
+  for (;;) { /* no thread waits for one filter while it holds another: that could deadlock */
+    if (!py_enter(dst, change)) return false;
+    if (py_is_idle(src)) break;
     py_leave(dst, change);
     if (!py_wait(src, false)) return false;
-    return filter_combine(verb, dst, src, max_fpr, overlap);
   }
-  if (!py_enter(src, false)) {
+  if (!py_enter(src, false)) { /* closed */
     py_leave(dst, change);
     return false;
   }

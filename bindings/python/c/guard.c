@@ -52,6 +52,8 @@ bool py_wait(py_filter *self, bool change) {
   return false;
 }
 
+bool py_is_idle(const py_filter *self) { return !guard_busy(&self->guard, false); }
+
 bool py_enter(py_filter *self, bool change) {
   if (!py_wait(self, change)) return false;
   py_guard *g = &self->guard;

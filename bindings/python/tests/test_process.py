@@ -97,6 +97,32 @@ def test_two_filters_merge_crosswise():
     threads(lambda: merge(a, b), lambda: merge(b, a), lambda: merge(a, a))
 
 
+def test_two_filters_are_combined_by_many_threads():
+    code = """
+import faulthandler, sys, threading, numpy as np
+from libnay import Filter
+faulthandler.dump_traceback_later(250, exit=True)
+sys.setswitchinterval(1e-6)
+a = Filter(300_000, 0.01, kind="blocked", key="int")
+b = a.empty()
+ids = np.arange(20_000)
+a.update(ids), b.update(ids + 20_000)
+
+def repeat(call):
+    for _ in range(500):
+        call()
+
+calls = [lambda: a.merge(b)] * 3 + [lambda: b.merge(a)] * 3 + [lambda: a.overlap(b)] * 3 + [lambda: b.overlap(a)] * 3
+all_of_them = [threading.Thread(target=repeat, args=(call,)) for call in calls]
+for t in all_of_them: t.start()
+for t in all_of_them: t.join()
+assert a.check_many(ids).all() and b.check_many(ids + 20_000).all()
+print("all ended")
+"""
+    done = run(code)
+    assert done.stdout == "all ended\n", done.stderr
+
+
 def test_closing_while_others_work():
     f = Filter(1000, key="int")
     keys = np.arange(1_000_000)

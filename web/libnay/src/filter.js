@@ -416,6 +416,7 @@ function makeFilter(m, structs, keys) {
     }
 
     foldFactor(maxFpr) {
+      if (typeof maxFpr !== 'number') refuse('maxFpr: not a number');
       ofKind(this, 'foldFactor', 'fold', () => m.check(x.nay_filter_fold_factor(live(this), maxFpr, m.cell)));
       return Number(m.u64[m.cell >>> 3]);
     }

@@ -23,6 +23,7 @@ function makeMap(m, structs, keys) {
     /** pairs: an array or Map of [key, value]; keys are hashes (bigint) where the caller hashes. */
     static build(pairs, params = {}) {
       if (typeof pairs?.[Symbol.iterator] !== 'function') refuse('pairs: neither an array nor a Map');
+      if (params === null || typeof params !== 'object') refuse('params: not an object');
       const all = [...pairs];
       if (!all.every((pair) => Array.isArray(pair) && pair.length === 2)) refuse('pairs: not each is [key, value]');
       const { type, rest } = splitType(params);
