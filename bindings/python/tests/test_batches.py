@@ -335,3 +335,17 @@ def test_large_keys():
     for text in ("9" * 5000, "1e131071"):
         g = Filter(10, key="numeric")
         assert g.add_many(np.array([text])).all() and text in g and g.check_many([text]) == [True]
+
+
+def test_the_key_type_is_set_in_the_middle_of_a_batch():
+    f = Filter(100, 1e-6, key="int")
+
+    def rows():
+        yield 1
+        f.key = "date"
+        yield 2
+
+    f.update(rows())
+    assert f.key == "date"
+    f.key = "int"
+    assert 1 in f and 2 in f and 3 not in f
