@@ -171,11 +171,11 @@ inline result<void> done(nay_status status, const nay_diag &diag) {
 }  // namespace detail
 
 namespace detail {
-/* A text for C, which would take what is before a zero byte. */
 /* Text of C; empty for NULL, as of a filter that was moved from. */
 inline std::string_view view_of(const char *text) {
   return text != nullptr ? std::string_view(text) : std::string_view();
 }
+/* False: C would take what is before the zero byte. */
 inline bool is_c_string(const std::string &text) { return text.find('\0') == std::string::npos; }
 inline failure zero_byte(const std::string &text) {
   return {NAY_EINVAL, "a zero byte", text.find('\0'), 0};

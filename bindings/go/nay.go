@@ -293,7 +293,7 @@ func NewFormat(layout string, p Params) (*Filter, error) {
 	if status := C.nay_format_new(format, &c, nil, &diag, &made); status != 0 {
 		return nil, failed(status, &diag)
 	}
-	return adopt(made, false), nil
+	return describe(adopt(made, p.Concurrent), p.KeyDescription)
 }
 
 func findFormat(layout string) (*C.nay_format, error) {
