@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What a call costs in each language, and over C, in one run; the table of doc/lab.md and the figures that it states.
 
-    cost.py BUILD PYTHON      BUILD has an optimised libnay.so, PYTHON the package libnay (build/release, its installation)
+    cost.py BUILD [PATH]      BUILD has an optimised libnay (build/release); PATH packages of Python to compare with, or none
 
 1,000 keys of 4 to 6 bytes, a blocked filter of an FPR of 1% in the cache, one thread. Each program takes the least of several
 runs, those of Rust and C++ in turn with C's. A language whose tools are not here is left out.
@@ -9,6 +9,7 @@ runs, those of Rust and C++ in turn with C's. A language whose tools are not her
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -81,6 +82,17 @@ def cpp(build, scratch):
     return [found(said, rf"{what}: C {NUMBER} ns, C\+\+ {NUMBER}") for what in ("may_contain", "add", "batch")]
 
 
+def extension(build, scratch):
+    """The package for Python, linked with the library of the build."""
+    package = pathlib.Path(scratch) / "package"
+    shutil.copytree(HERE / "python/libnay", package / "libnay")
+    header = output("/usr/bin/python3", "-c", "import sysconfig; print(sysconfig.get_path('include'))").strip()
+    subprocess.run(["cc", "-O2", "-DNDEBUG", "-std=c11", "-fPIC", "-shared", "-fvisibility=hidden", "-D_GNU_SOURCE",
+                    "-DPy_LIMITED_API=0x030b0000", f"-I{header}", f"-I{SOURCE}/include", *(HERE / "python/c").glob("*.c"),
+                    build / "libnay.a", "-lpthread", "-o", package / "libnay/_libnay.abi3.so"], check=True)
+    return package
+
+
 def rust(build, scratch):
     said = output("/usr/bin/cargo", "run", "-q", "--release", "--locked", "--offline", "--manifest-path", HERE / "rust/Cargo.toml",
                   "-p", "nay", "--example", "cost", NAY_LIB_DIR=str(build), LD_LIBRARY_PATH=str(build), RUSTC="/usr/bin/rustc",
@@ -99,7 +111,7 @@ def go(build, scratch):
 
 
 def main():
-    build, package = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2]
+    build = pathlib.Path(sys.argv[1]).resolve()
     figures = []
     with tempfile.TemporaryDirectory() as scratch:
         (c, cc), (c_add, cc_add), (c_many, cc_many) = cpp(build, scratch)
@@ -113,12 +125,13 @@ def main():
         if b:
             rows += [("Go", b["Test"], b["Test"] - c, b["TestMany"]), ("Go, no cgo", b["PureTest"], None, None)]
             figures.append((f"Go over C and over cgo's own {b['CgoItself']:.1f} ns", b["Test"] - c - b["CgoItself"], 5.0, "ns"))
-        said = output("/usr/bin/python3", HERE / "cost.py", "python", PYTHONPATH=package)
+        path = os.pathsep.join([str(extension(build, scratch)), *sys.argv[2:]])
+        said = output("/usr/bin/python3", HERE / "cost.py", "python", PYTHONPATH=path)
         py = found(said, rf"one: {NUMBER} loop: {NUMBER} many: {NUMBER}")
         if py:
             rows.append(("Python", py[0], py[0] - c, py[2]))
             figures.append(("Python over C", py[0] - c, 90.0, "ns"))
-            said = output("/usr/bin/python3", HERE / "python/tests/bench.py", build / "libnay.so", PYTHONPATH=package)
+            said = output("/usr/bin/python3", HERE / "python/tests/bench.py", build / "libnay.so", PYTHONPATH=path)
             print(said)
             figures.append(("Python, 10^6 integers of numpy", found(said, rf"integers: {NUMBER} x C")[0], 1.2, "x C"))
             figures.append(("Python, 10^6 Arrow strings", found(said, rf"Arrow strings: {NUMBER} x C")[0], 1.3, "x C"))
