@@ -88,7 +88,7 @@ const (
 	Ribbon     Kind = C.NAY_RIBBON
 	Range      Kind = C.NAY_RANGE
 	Map        Kind = C.NAY_MAP
-	List       Kind = C.NAY_LIST // built from C or by the command, read as a filter
+	List       Kind = C.NAY_LIST        // built from C or by the command, read as a filter
 	AutoStatic Kind = C.NAY_AUTO_STATIC // of NewPlan alone
 )
 
