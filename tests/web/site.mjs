@@ -15,7 +15,9 @@ copyFileSync(file, join(site, 'playground.html'));
 execFileSync('python3', [join(source, 'web/site/site.py'), site]);
 const axe = readFileSync(join(packages, 'node_modules/axe-core/axe.min.js'), 'utf8');
 const lessons = readdirSync(join(site, 'doc/learn')).filter((name) => name.endsWith('.html')).map((name) => `doc/learn/${name}`);
-const others = ['readme.html', 'doc/plots.html', 'doc/man/nay.1.html', 'doc/formats/nay.html', 'src/family/blocked.c.html'];
+// in NAY_ALL: every page of the site (make test-long)
+const every = readdirSync(site, { recursive: true }).filter((name) => name.endsWith('.html') && name !== 'playground.html' && !lessons.includes(name) && name !== 'index.html').sort();
+const others = process.env.NAY_ALL ? every : ['readme.html', 'doc/plots.html', 'doc/man/nay.1.html', 'doc/formats/nay.html', 'src/family/blocked.c.html'];
 const at = (path) => pathToFileURL(join(site, path)).href;
 
 async function check(name, options, run) {

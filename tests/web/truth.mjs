@@ -651,7 +651,7 @@ async function checkInside(filter, keys) {
     const texts = seen.steps.filter((t) => !t.startsWith('Hash 1 is '));
     right(texts.length === Math.min(seen.steps.length === 64 ? texts.length : 64, why.steps.length + 2), `${texts.length} sentences for ${why.steps.length} steps`);
     if (filter.kind === 'range')
-      right(why.steps[0].kind === 'constant' ? /has no location/.test(texts[0]) : texts[0].includes(` ${count(Number(why.word))}`), texts[0]);
+      right(why.steps[0].kind === 'constant' ? /has no location/.test(texts[0]) : texts[0].includes(` ${BigInt(why.word).toLocaleString('en')}`), texts[0]);
     else right(texts[0].includes(hex(why.hash, 64)), texts[0]);
     for (const [i, step] of why.steps.entries()) {
       if (i + 1 >= texts.length) break;
