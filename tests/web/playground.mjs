@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { finish, golden, library, packageDirectory, report, source } from './support.mjs';
-import { openBrowser, packages } from './browser.mjs';
+import { openBrowser, packages, PATIENCE } from './browser.mjs';
 
 const { browser, missing } = await openBrowser();
 if (missing) {
@@ -43,7 +43,7 @@ async function test(name, run, options = {}) {
   if (only && !name.includes(only)) return;
   const context = await browser.newContext({ viewport: { width: 1100, height: 900 }, ...options });
   page = await context.newPage();
-  page.setDefaultTimeout(Number(process.env.NAY_TIMEOUT ?? 150000)); // ends what hangs
+  page.setDefaultTimeout(PATIENCE);
   faults = [];
   page.on('console', (m) => faults.push(`console: ${m.type()}: ${m.text()}`));
   page.on('pageerror', (e) => faults.push(`error in the page: ${e.message}`));
@@ -394,7 +394,7 @@ await test(
     const pick = (list) => list[below(list.length)];
     const names = ['step', 'key', 'fill', 'bits', 'kinds', 'n', 'fpr', 'ask', 'kind', 'by', 'm', 'k', 'keys', 'time', 'ticks', 'amount', 'added', 'experiment', 'ratio', 'levels', 'skew', 'get', 'memory', 'need', 'price', 'copies', 'sample', 'flip'];
     const values = ['', '0', '-1', '1', '7', '40', '1e3', '1e308', '-1e308', 'NaN', 'Infinity', '0.1', '1e-300', '0x10', '5.5.9', '..', 'null', '__proto__', 'constructor', '<b>', '%00', '%ff', '%F0%9F%8D%8E', '%E2%80%AE', 'a%0Ab%0A%0Ac', 'x'.repeat(3000), 'fpr', 'm', 'ticks', 'words', 'integers', 'twice', 'leveldb', 'range', 'map', 'list', ...FAMILIES, 'bloom,xor', 'range,list'];
-    for (let i = 0; i < Number(process.env.NAY_LINKS ?? 150); i += 1) {
+    for (let i = 0; i < Number(process.env.NAY_LINKS ?? 60); i += 1) {
       const hash = `#${pick([...VIEWS, ...VIEWS, 'nowhere', ''])}?${Array.from({ length: below(7) }, () => `${pick(names)}=${pick(values)}`).join('&')}`;
       await page.evaluate(async (h) => {
         history.replaceState(null, '', h);

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { finish, report, source } from './support.mjs';
-import { packages } from './browser.mjs';
+import { packages, PATIENCE } from './browser.mjs';
 import { browser, file, watch } from './page.mjs';
 
 const site = mkdtempSync(join(tmpdir(), 'nay-site-'));
@@ -20,11 +20,15 @@ const every = readdirSync(site, { recursive: true }).filter((name) => name.endsW
 const others = process.env.NAY_ALL ? every : ['readme.html', 'doc/plots.html', 'doc/man/nay.1.html', 'doc/formats/nay.html', 'src/family/blocked.c.html'];
 const at = (path) => pathToFileURL(join(site, path)).href;
 
+const only = process.argv[2]; // a part of a check's name: runs those alone
+
 async function check(name, options, run) {
+  if (only && !name.includes(only)) return;
   const context = await browser.newContext(options);
   const page = await context.newPage();
-  page.setDefaultTimeout(150000);
+  page.setDefaultTimeout(PATIENCE);
   const faults = [];
+  const start = performance.now();
   watch(page, faults);
   try {
     await run(page, faults);
@@ -32,6 +36,7 @@ async function check(name, options, run) {
     faults.push(error.stack);
   }
   report(faults.length > 0 ? faults.join('\n') : null, name);
+  if (process.env.NAY_TIMES) console.log(`# ${Math.round(performance.now() - start)} ms`);
   await context.close();
 }
 

@@ -733,8 +733,15 @@ report(
         const lo = below(2 ** pick([8, 24, 45]));
         const [a, b] = [String(lo), String(lo + below(9))];
         const seen = await askInside(`${a}..${b}`);
-        same(seen.answer, filter.hasRange(a, b) ? 'maybe' : 'nay', `from ${a} to ${b}`);
-        same(/no key is there/.test(seen.told), seen.answer === 'nay', seen.told);
+        let answer = null; // keys of bytes: "98" is above "101"
+        try {
+          answer = filter.hasRange(a, b) ? 'maybe' : 'nay';
+        } catch (error) {
+          right(seen.notice.includes(error.message), `from ${a} to ${b}: ${seen.notice}`);
+          await inside('v.notices.clear()');
+        }
+        same(seen.answer, answer, `from ${a} to ${b}`);
+        same(/no key is there/.test(seen.told), answer === 'nay', seen.told);
       }
       right((await askInside('9..1')).answer === null && (await askInside('9..1')).notice.includes('above'), 'ends in the wrong order');
       await inside('v.notices.clear()');
