@@ -226,6 +226,7 @@ def test_subinterpreters_are_refused():
 def test_interrupts():
     code = """
 import libnay, numpy, os, signal, threading
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job of a shell may ignore it
 f = libnay.Filter(1000, key='int')
 keys = numpy.arange(10**8)
 threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
