@@ -175,8 +175,9 @@ bool nay__fast_packed_fits(const nay_fast_layout *layout, unsigned bits, const u
   uint64_t ncells, at = layout->pack_header, width = bits / 8;
   if (nhead < at || layout->unpack_header(head, bits, NULL, NULL, &ncells) != NAY_OK) return false;
   uint64_t nbitmap = nay__ceil_div(ncells, 8), rest = len - at - nbitmap;
-  if (len < at + nbitmap || rest % width != 0 || rest / width > ncells) return false;
   uint64_t nused = rest / width;
+  if (len < at + nbitmap || rest % width != 0 || nused == 0 || nused > ncells) return false;
+  if (layout->most_used != NULL && nused > layout->most_used(head)) return false;
   if (nhead >= at + nbitmap) {
     return fast_count_bits(head + at, 8 * nbitmap) == nused &&
            fast_count_bits(head + at, ncells) == nused;
@@ -184,7 +185,7 @@ bool nay__fast_packed_fits(const nay_fast_layout *layout, unsigned bits, const u
   double seen = 8.0 * (double)(nhead - at);
   double share = (double)fast_count_bits(head + at, 8 * (nhead - at)) / seen;
   double want = (double)nused / (double)ncells;
-  return nused > 0 && share > want - 0.1 && share < want + 0.1;
+  return share > want - 0.1 && share < want + 0.1;
 }
 
 /* A header that a packed file does not keep: its numbers are not those that the size gives. */

@@ -77,6 +77,8 @@ typedef struct nay_fast_layout {
   nay_fast_places (*places)(const nay_filter *, uint64_t h);
   /* how many keys the header states, or can have had at most */
   uint64_t (*nkeys)(const nay_shape *, const uint8_t *bytes);
+  /* cells that are not 0 in a packed file, at most; NULL: all */
+  uint64_t (*most_used)(const uint8_t *packed);
   /* the header of a packed file -> that in memory; sets *ncells. dst NULL: only that */
   nay_status (*unpack_header)(const uint8_t *bytes, unsigned bits, nay_diag *, uint8_t *dst,
                               uint64_t *ncells);
