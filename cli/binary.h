@@ -24,8 +24,8 @@ typedef struct binary_format {
 const binary_format *binary_recognise(const uint8_t *bytes, size_t len, bool *more);
 
 /*
- * binary_orc: whether a file of nbytes, which starts with these bytes, is an ORC file, or the stream
- * of Bloom filters in one, alone. fd, for the end of the file, may be -1 or a pipe.
+ * binary_orc: whether a file of nbytes, which starts with these bytes, is an ORC file, or the
+ * stream of Bloom filters in one, alone. fd, for the end of the file, may be -1 or a pipe.
  * binary_container: the name of a file that holds filters, such as "a Puffin file", or NULL.
  */
 typedef enum orc_kind { ORC_NONE, ORC_FILE, ORC_STREAM, ORC_PRERELEASE } orc_kind;

@@ -88,8 +88,9 @@ static void filter_unrecognised(filter_file *file, const char *path, const file_
   static const char *const orc[] = {
       [ORC_FILE] = "an ORC file, not a filter: ORC's Bloom filters are not read here",
       [ORC_STREAM] = "probably a stream of ORC's Bloom filters, which are not read here",
-      [ORC_PRERELEASE] = "probably Bloom filters of a pre-release writer of ORC: readers of today "
-                         "deny their members, so they are not read",
+      [ORC_PRERELEASE] =
+          "probably Bloom filters of a pre-release writer of ORC: readers of today "
+          "deny their members, so they are not read",
   };
   char why[DIAG_TEXT];
   int fd = filter_fd(path, why);

@@ -169,7 +169,8 @@ static uint64_t fast_count_bits(const uint8_t *bitmap, uint64_t n) {
   return count;
 }
 
-/* Where the bitmap is not all there, the share of its bits that is set must be that of the cells. */
+/* Where the bitmap is not all there, the share of its bits that is set must be that of the cells.
+ */
 bool nay__fast_packed_fits(const nay_fast_layout *layout, unsigned bits, const uint8_t *head,
                            size_t nhead, uint64_t len) {
   uint64_t ncells, at = layout->pack_header, width = bits / 8;

@@ -6,8 +6,8 @@
  *   FIXED_LEN_BYTE_ARRAY: a UUID, a decimal, a FLOAT16, or hex
  *
  * Integers are little-endian. A date counts days, a time and a timestamp count the column's unit,
- * and a decimal is an integer of its digits, in bytes of a fixed length big-endian. A text that no value of the column can equal is an error,
- * not a nay: it may be a typing mistake.
+ * and a decimal is an integer of its digits, in bytes of a fixed length big-endian. A text that no
+ * value of the column can equal is an error, not a nay: it may be a typing mistake.
  */
 #include "base/bytes.h"
 #include "lake/parquet.h"
