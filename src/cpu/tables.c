@@ -117,6 +117,7 @@ const nay_kernels nay__kernels_shared_avx2 = {
     .window = &nay__window_scalar,
     .fuse = &nay__fuse_vector,
     .cuckoo = &nay__cuckoo_vector,
+    .sbbf = &nay__sbbf_vector,
     .ribbon = &nay__ribbon_avx2,
     .range = &nay__range_popcnt,
 };
@@ -132,6 +133,7 @@ const nay_kernels nay__kernels_shared_avx512 = {
     .window = &nay__window_avx512,
     .fuse = &nay__fuse_vector,
     .cuckoo = &nay__cuckoo_vector,
+    .sbbf = &nay__sbbf_avx512,
     .ribbon = &nay__ribbon_avx512,
     .range = &nay__range_pdep,
     .partition = &nay__partition_avx512,
