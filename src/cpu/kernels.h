@@ -93,6 +93,10 @@ typedef struct nay_window_kernels {
   nay_bits_probe test;
   uint64_t (*test64)(const nay_bits *, const uint64_t *hashes, unsigned n, const uint64_t *next);
   uint64_t (*find)(const nay_bits *, uint64_t hash); /* the generations that have all bits */
+  /* Adds keys to a generation. The bitmap of those that no generation had; *nchanged: how many had
+   * a bit clear in this one. */
+  uint64_t (*add64)(const nay_bits *, const uint64_t *hashes, unsigned n, const uint64_t *next,
+                    unsigned generation, unsigned *nchanged);
 } nay_window_kernels;
 
 /* ---- bloom ---- */

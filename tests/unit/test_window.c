@@ -320,9 +320,8 @@ static void a_set_is_built_whole_or_refused(void **state) {
   }
 }
 
-static void batches_are_single_calls(void **state) {
-  (void)state;
-  nay_filter *one = make_window(300, 5, 0), *many = make_window(300, 5, 0);
+static void check_batches(uint32_t g, uint64_t ticks) {
+  nay_filter *one = make_window(300, g, ticks), *many = make_window(300, g, ticks);
   uint64_t hashes[1000], news[16], maybes[16];
   for (unsigned i = 0; i < 1000; i++) hashes[i] = nay_hash_mix(i * 7 % 700);
   assert_ok(nay_filter_add_hash_many(many, hashes, NULL, 1000, news, NULL));
@@ -339,10 +338,19 @@ static void batches_are_single_calls(void **state) {
   }
   assert_ok(nay_filter_clear(one));
   nay_filter_free(many);
-  many = make_window(300, 5, 0);
+  many = make_window(300, g, ticks);
   assert_true(same_bytes(one, many));
   nay_filter_free(one);
   nay_filter_free(many);
+}
+
+/* Batches in which generations end, and batches of one generation. */
+static void batches_are_single_calls(void **state) {
+  (void)state;
+  for (uint32_t g = 1; g <= 15; g++) {
+    check_batches(g, 0);
+    check_batches(g, 1000);
+  }
 }
 
 /* A set has no order: builders must spread it over the generations, or the rate would suffer. */
