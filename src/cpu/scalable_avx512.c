@@ -7,7 +7,7 @@
  *
  * A core can only load the lines of as many keys at once as its reorder buffer has room for, so
  * the number of instructions of a probe counts even where it waits for memory. The usual filter, of
- * at most eight levels and 15 probes, whose levels but the last have both halves, has a loop
+ * at most sixteen levels and 15 probes, whose levels but the last have both halves, has a loop
  * without anything else (`few`).
  */
 #include "cpu/groups.h"

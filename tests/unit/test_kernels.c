@@ -529,7 +529,7 @@ static void same_answers_of_levels(void **state) {
   const nay_scalable_kernels *have = ((const nay_kernels *)*state)->scalable;
   uint64_t hashes[128], maybes = 0, all = 0;
   for (uint64_t round = 0; round < 400; round++) {
-    unsigned nlevels = 1 + (unsigned)(round % 20 == 19 ? 63 : round % 12);
+    unsigned nlevels = 1 + (unsigned)(round % 20 == 19 ? 63 : round % 18);
     a_payload_of_levels(nlevels, round % 3 == 0 ? 64 : 15, round << 32);
     nay_bits bits = {.bytes = levels_payload};
     nay_bits_probe probe = have->choose_test(&bits), model = want->choose_test(&bits);
