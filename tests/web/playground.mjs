@@ -885,6 +885,23 @@ await test(
 );
 
 await test(
+  'of an expired key a window never says that it was not added; a button lets time pass',
+  async () => {
+    await open('#work?kind=window&n=60&by=fpr&fpr=0.1&fill=300&ask=apple');
+    const told = async () => (await shown('[data-answer]').textContent()) + (await shown('ol.steps').first().textContent());
+    truth(/expired/.test(await told()) && !/never (been )?added|certainly not/.test(await told()), await told());
+    truth(!(await shown('.chips').first().textContent()).includes('apple'), 'an expired key is not among those that are in');
+    await open('#work?kind=window&n=60&by=fpr&fpr=0.1&time=ticks&keys=apple&ask=apple');
+    equal(await shown('[data-answer]').getAttribute('data-answer'), 'maybe', 'before');
+    for (let i = 0; i < 4; i += 1) await button('Let a tick pass').click();
+    await view(`v.get('work').ask('apple')`);
+    equal(await shown('[data-answer]').getAttribute('data-answer'), 'nay', 'after as many ticks as there are generations');
+    truth(/expired/.test(await told()), await told());
+  },
+  { reducedMotion: 'reduce' },
+);
+
+await test(
   'Enter in an empty field adds and asks for nothing, and says so',
   async () => {
     await open();
