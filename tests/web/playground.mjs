@@ -902,6 +902,18 @@ await test(
 );
 
 await test(
+  'a link to an experiment shows its result in the first screen',
+  async () => {
+    for (const id of ['remove', 'twice']) {
+      await open(`#overfill?experiment=${id}`);
+      const box = await shown(`[data-result="${id}"]`).boundingBox();
+      truth(box.y > 0 && box.y < 600, `${id}: at ${box.y} of 800`);
+    }
+  },
+  { viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' },
+);
+
+await test(
   'Enter in an empty field adds and asks for nothing, and says so',
   async () => {
     await open();
