@@ -70,7 +70,7 @@ static int explain_ask(explain *e, const keys_options *keys, bool waits) {
 static members *explain_members(const explain *e, const keys_options *keys) {
   members *m = members_new(e->keys, e->nkeys);
   key_stream *s =
-      stream_open(&e->o->common, keys, (const char *const *)keys->files.at, keys->files.n, NULL);
+      stream_open_whole(&e->o->common, keys, (const char *const *)keys->files.at, keys->files.n);
   for (key_batch *b; (b = stream_next(s)) != NULL;) {
     for (size_t i = 0; i < b->n; i++) {
       size_t len;

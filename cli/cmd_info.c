@@ -11,6 +11,7 @@
 #include "puffinfile.h"
 #include "sstable_name.h"
 #include "tablefile.h"
+#include "window_time.h"
 
 typedef struct info_options {
   options common;
@@ -50,6 +51,14 @@ static void info_json_plans(const nay_filter *f, const promise *p) {
   json_close();
 }
 
+static void info_json_window(const nay_filter *f) {
+  uint64_t ticks, clock;
+  char text[WINDOW_TEXT];
+  if (window_about(f, &ticks, &clock, text) == NULL) return;
+  json_count("window", ticks);
+  json_count("clock", clock);
+}
+
 static void info_json(const info_options *o, const char *path, const filter_file *file,
                       const promise *p) {
   json_begin("nay.info/1");
@@ -58,6 +67,7 @@ static void info_json(const info_options *o, const char *path, const filter_file
   if (file->filter != NULL) {
     json_filter(file->filter, file->format, file->nbytes, p);
     if (p->nkeys_max != 0) json_count("nkeys_max", p->nkeys_max);
+    info_json_window(file->filter);
     info_json_plans(file->filter, p);
     json_filter_caveats(file->filter);
     size_t len;
@@ -95,6 +105,12 @@ static void info_ranges(const nay_filter *f) {
            s.range_exact != 0 ? "exact: no false positive, for ranges of any length"
                               : COUNTED(s.range_length, "number"));
   info_line("ranges", text);
+}
+
+static void info_window(const nay_filter *f) {
+  uint64_t ticks, clock;
+  char text[WINDOW_TEXT];
+  if (window_about(f, &ticks, &clock, text) != NULL) info_line("window", text);
 }
 
 static void info_bar(const nay_stats *s) {
@@ -223,6 +239,7 @@ static void info_text(const char *path, const filter_file *file, const promise *
   info_line("hash", text);
   const char *key = filter_states(file->filter);
   info_ranges(file->filter);
+  info_window(file->filter);
   if (key != NULL && !nay_key_description_same(key, "text")) info_line("key type", key);
   size_t len;
   const uint8_t *meta = nay_filter_meta(file->filter, &len);

@@ -87,7 +87,7 @@ static const option_row sst_rows[] = {
      .verbs = "scan"},
     {"reverse", 0, NULL, FLAG_AT(sst_options, reverse), .help = "from the last key to the first",
      .verbs = "scan"},
-    {"max-count", 0, "COUNT", NUMBER_AT(sst_options, select.max_count),
+    {"max-count", 'm', "COUNT", NUMBER_AT(sst_options, select.max_count),
      .help = "at most COUNT entries; get: of the keys of each file", .verbs = "get, scan"},
     {"versions", 0, NULL, FLAG_AT(sst_options, versions),
      .help = "all versions of internal keys, with sequence number and type", .verbs = "scan"},

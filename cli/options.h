@@ -160,7 +160,7 @@ void options_refuse(const options *o, const char *names, const char *where);
 
 /* option_help: its help text, after the verbs that it is for, with the values it takes if wanted.
  */
-#define OPTION_HELP 512
+#define OPTION_HELP 2048
 const char *option_help(const option_row *row, bool values, char text[OPTION_HELP]);
 
 /* options_new: the command's struct, filled, or exits with status 2 and a correction. argv[0] is

@@ -197,6 +197,11 @@ key_stream *stream_open_to_answer(const options *o, const keys_options *keys,
   return stream_open_as(o, keys, paths, n, hash_with, true, otherwise);
 }
 
+key_stream *stream_open_whole(const options *o, const keys_options *keys, const char *const *paths,
+                              size_t n) {
+  return stream_open_as(o, keys, paths, n, NULL, false, ON_BAD_REPORT);
+}
+
 /* The bad records of the batch that was used: those that were skipped with a file are gone. */
 static void stream_settle(key_stream *s) {
   if (!s->holding) return;

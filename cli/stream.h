@@ -63,6 +63,11 @@ key_stream *stream_open_to_answer(const options *o, const keys_options *keys,
                                   on_bad otherwise);
 int stream_status(key_stream *s);
 
+/* stream_open_whole: for an answer that needs all files: one that cannot be read ends the command,
+ * as with stream_open; a bad record does not. */
+key_stream *stream_open_whole(const options *o, const keys_options *keys, const char *const *paths,
+                              size_t n);
+
 /* stream_nfiles: how many files it has. stream_file: the name of file i, from 0, as it is printed,
  * or NULL when it was not read to its end: it failed, or was skipped. After the last batch. */
 size_t stream_nfiles(const key_stream *s);

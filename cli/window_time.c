@@ -118,6 +118,20 @@ static uint64_t window_clock(const nay_filter *f) {
   return s.clock;
 }
 
+/* Programs may count anything in ticks; nay and the Redis module count seconds. */
+const char *window_about(const nay_filter *f, uint64_t *ticks, uint64_t *clock,
+                         char text[WINDOW_TEXT]) {
+  nay_params is = {.size = sizeof is};
+  char stamp[STAMP_TEXT];
+  if (!window_is_timed(f) || nay_filter_params(f, &is) != NAY_OK) return NULL;
+  *ticks = is.window;
+  *clock = window_clock(f);
+  snprintf(text, WINDOW_TEXT, "%s; clock at %llu%s%s", COUNTED(is.window, "tick"),
+           (unsigned long long)*clock, *clock != 0 ? ", in seconds " : "",
+           *clock != 0 ? clock_text(*clock, stamp) : "");
+  return text;
+}
+
 static void window_set(nay_filter *f, uint64_t now, const char *path) {
   char text[2][STAMP_TEXT];
   if (!window_is_timed(f)) {

@@ -21,6 +21,11 @@ bool window_contradicts(const window_options *w, const nay_params *is);
 /* window_is_timed: whether the filter is a window by time. */
 bool window_is_timed(const nay_filter *f);
 
+/* window_about: the length and the clock of a window by time, in words; NULL: it is none. */
+#define WINDOW_TEXT 160u
+const char *window_about(const nay_filter *f, uint64_t *ticks, uint64_t *clock,
+                         char text[WINDOW_TEXT]);
+
 /* window_advance: sets the clock of a filter to --now, by default that of this machine. Exits when
  * the filter's clock is later, or it has none. */
 void window_advance(const window_options *w, nay_filter *f, const char *path);

@@ -182,6 +182,23 @@ with open("many.csv", "w", newline="") as f, open("good.csv", "w", newline="") a
   [ "$(nay verify --json -F' ' -k2 --keys log f.nay 2> /dev/null | jq -c '[.nkeys, .nmissing, .nbad, .ok]')" = '[4,0,2,false]' ]
 }
 
+@test "explain: bad records of --keys are reported, and the answer stands" {
+  log
+  nay build -q -n 9 -p 1e-9 -o f.nay -e x -e y
+  run -2 --separate-stderr nay explain f.nay -F' ' -k2 --keys log -e x
+  [[ $output == $'maybe\tx\n'*'it is one of the 4 keys' ]]
+  [ "$stderr" = $'nay explain: log: line 2: the line has too few fields\nnay explain: log: line 5: the line has too few fields' ]
+  run -0 --separate-stderr nay explain f.nay -F' ' -k2 --on-bad=skip --keys log -e x
+  [[ $output == *'it is one of the 4 keys' ]]
+  run -2 --separate-stderr nay explain f.nay -F' ' -k2 --on-bad=fail --keys log -e x
+  [ -z "$output" ]
+  run -2 --separate-stderr nay explain f.nay -F' ' -k2 --keys log --keys missing -e x # what cannot be read may have the key
+  [ -z "$output" ]
+  printf 'a b\n\0\n' > binary
+  run -2 --separate-stderr nay explain f.nay -F' ' -k2 --keys binary -e x
+  [[ -z $output && $stderr == *"binary is binary, not text"* ]]
+}
+
 @test "maps and tables: rows without a value, or with one that is no number" {
   printf 'a\t1\nb\nc\tx\nd\t4\n' > rows
   run -2 nay map build -q -o m.nay rows

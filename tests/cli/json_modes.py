@@ -45,7 +45,7 @@ MODES = {
     "explain": [("f.nay 1", LINES), ("f.nay 1 none", LINES), ("-q f.nay 1", 0), ("f.nay 1 none --keys keys", LINES),
                 ("t.ldb 0007", LINES), ("--format leveldb foreign 1", LINES), ("t.ldb 0007 none --keys sorted", LINES),
                 ("f.nay '\udcff\udcfe'", LINES), ("bad.ldb 0007", LINES), ("parts.ldb 00007", LINES)],
-    "info": [("f.nay", 1), ("growing.nay", 1), ("f.nay g.nay", 2), ("t.ldb", 1), ("bad.nay", 1), ("missing.nay f.nay", 2),
+    "info": [("f.nay", 1), ("timed.nay", 1), ("growing.nay", 1), ("f.nay g.nay", 2), ("t.ldb", 1), ("bad.nay", 1), ("missing.nay f.nay", 2),
              ("--format leveldb foreign", 1), ("keyed.nay", 1), ("derived.nay", 1), ("noted.nay", 1), ("keys", 1),
              ("bad.ldb", 1), ("cut.ldb", 1), ("int.nay int.ldb", 2), ("a.parquet cut.parquet", 2), ("a.puffin bad.puffin cut.puffin", 3)],
     "verify": [("f.nay", 1), ("--keys keys f.nay", 1), ("--random 100 f.nay g.nay", 2), ("bad.nay", 1),
@@ -219,6 +219,7 @@ def prepare():
                  "map build -q --check 40 --meta note -o c.map numbers", "build -q --key=int -o int.nay keys",
                  "map build -q --key=int -o int.map numbers", "sst build -q --sort --key=int -o int.ldb keys",
                  "build -q -t range --key=int --range-length 5 -o ranges.nay keys",
+                 "build -q --window 1d --now 2026-01-01 -n 100 -o timed.nay keys",
                  "sst build -q --key=ordered-int --filter=full,range --range-length 10 -o ranges.ldb sorted"):
         nay(line, check=True)
     damage("f.nay", "bad.nay", 300)

@@ -404,3 +404,10 @@ planned() { nay plan --no-measure --json "$@" | jq -r '.nkeys_planned'; }
     done
   done
 }
+
+@test "help names every value that an option takes" {
+  nay help build | tr -s ' \n' ' ' > shown
+  for name in $(nay version --json | jq -r '.formats[]'); do
+    grep -qE "[ :]$name(,| --| -[a-zA-Z],)" shown || { echo "$name"; false; }
+  done
+}

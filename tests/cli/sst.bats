@@ -183,7 +183,7 @@ rows() { # N: rows with keys in the order of bytes
   [ "$(nay sst scan -c --from key000990 t.ldb)" -eq 11 ]
   [ "$(nay sst scan -c --from key000100 --to key000200 t.ldb)" -eq 100 ]
   [ "$(nay sst scan -c --prefix key0009 t.ldb)" -eq 100 ]
-  [ "$(nay sst scan --max-count 1 --no-values t.ldb)" = key000001 ]
+  [ "$(nay sst scan -m 1 --no-values t.ldb)" = key000001 ]
   run -1 nay sst scan --prefix nothing t.ldb
   run -2 nay sst scan --prefix a --from b t.ldb
   [ "$(nay sst scan -c t.ldb t.ldb)" -eq 1000 ]

@@ -2,7 +2,7 @@
 # Windows by time: --window, --now, --time-column. No key is forgotten before its time; old ones go.
 load common
 
-@test "a log with times: a key is there for the window, and gone an eighth later, whatever the unit and the framing" {
+@test "a log with times: a key is there for the window, and gone a seventh later, whatever the unit and the framing" {
   python3 - <<'PY'
 import json, random
 random.seed(29)
@@ -84,6 +84,8 @@ for line in sys.stdin:
   nay check -q w.nay -e a
   run -1 nay check -q w.nay -e a --now 2100-01-01
   nay build -q -f --window 1h --now 2026-01-01 -n 10 -p 1e-9 -o w.nay -e a
+  [[ $(nay info w.nay) == *$'\n  window     3,600 ticks; clock at 1767225600, in seconds 2026-01-01T00:00:00Z\n'* ]]
+  [ "$(nay info --json w.nay | jq -c '[.window,.clock]')" = '[3600,1767225600]' ]
   run -2 nay check w.nay -e a --now 2025-12-31T23:59:59Z
   [ "$output" = 'nay check: w.nay: its clock is at 2026-01-01T00:00:00Z, and cannot go back to 2025-12-31T23:59:59Z' ]
   before=$(cksum < w.nay)
@@ -101,6 +103,7 @@ for line in sys.stdin:
   [ "$output" = 0 ]
   for other in '-t blocked -n 10' '-t window -n 10'; do
     nay build -q -f $other -o x.nay -e a
+    [ "$(nay info --json x.nay | jq -c '[.window,.clock]')" = '[null,null]' ]
     run -2 nay check x.nay --now now -e a
     [ "$output" = 'nay check: x.nay is no window by time, and has no clock: --window makes one' ]
     run -2 nay add x.nay --now now -e a

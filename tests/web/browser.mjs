@@ -8,6 +8,9 @@ import { fileURLToPath } from 'node:url';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const build = process.env.NAY_BUILD ?? join(here, '../../build/dev');
+/** Milliseconds after which a wait ends that would never: how loaded the machine is must not matter. */
+export const PATIENCE = Number(process.env.NAY_TIMEOUT ?? 600000);
+
 export const packages = join(build, 'tests/web');
 
 /** The packages of package-lock.json; returns why not, or ''. */
@@ -19,8 +22,8 @@ export function installPackages() {
   mkdirSync(packages, { recursive: true });
   for (const name of ['package.json', 'package-lock.json']) copyFileSync(join(here, name), join(packages, name));
   try {
-    execFileSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'],
-      { cwd: packages, stdio: ['ignore', 'ignore', 'pipe'], timeout: 600000 });
+    execFileSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error'],
+      { cwd: packages, stdio: ['ignore', 'ignore', 'pipe'] });
   } catch (error) {
     return `npm cannot install playwright-core and axe-core: ${String(error.stderr ?? error).split('\n')[0]}`;
   }
@@ -43,7 +46,7 @@ export async function openBrowser() {
   if (!executablePath) return { missing: 'no chromium here' };
   const missing = installPackages();
   if (missing) return { missing };
-  const browser = await requirePackage('playwright-core').chromium.launch({ executablePath, args: ['--no-sandbox'] });
+  const browser = await requirePackage('playwright-core').chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'], timeout: PATIENCE });
   return { browser };
 }
 

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { packageDirectory, source } from './support.mjs';
-import { openBrowser } from './browser.mjs';
+import { openBrowser, PATIENCE } from './browser.mjs';
 
 const { browser, missing } = await openBrowser();
 if (missing) {
@@ -36,7 +36,7 @@ export function watch(page, faults) {
 export async function openPlayground(options = {}, address = '') {
   const context = await browser.newContext({ viewport: { width: 1100, height: 900 }, ...options });
   const page = await context.newPage();
-  page.setDefaultTimeout(150000);
+  page.setDefaultTimeout(PATIENCE);
   const faults = [];
   watch(page, faults);
   await page.goto(url + address);

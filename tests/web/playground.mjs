@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { finish, golden, library, packageDirectory, report, source } from './support.mjs';
-import { openBrowser, packages } from './browser.mjs';
+import { openBrowser, packages, PATIENCE } from './browser.mjs';
 
 const { browser, missing } = await openBrowser();
 if (missing) {
@@ -43,7 +43,7 @@ async function test(name, run, options = {}) {
   if (only && !name.includes(only)) return;
   const context = await browser.newContext({ viewport: { width: 1100, height: 900 }, ...options });
   page = await context.newPage();
-  page.setDefaultTimeout(Number(process.env.NAY_TIMEOUT ?? 150000)); // ends what hangs
+  page.setDefaultTimeout(PATIENCE);
   faults = [];
   page.on('console', (m) => faults.push(`console: ${m.type()}: ${m.text()}`));
   page.on('pageerror', (e) => faults.push(`error in the page: ${e.message}`));
@@ -115,10 +115,10 @@ async function fits(what) {
 }
 
 const VIEWS = ['start', 'work', 'compare', 'overfill', 'lsm', 'plan', 'inside'];
-const FAMILIES = (await library()).kinds.filter((kind) => kind !== 'range'); // it needs ranges, and is not shown
+const FAMILIES = (await library()).kinds; // the other kinds are in tests/web/truth.mjs: look inside
 
-await test('the page is one file of less than 600 KiB that names no other', async () => {
-  truth(statSync(file).size < 600 * 1024, `${statSync(file).size} bytes`);
+await test('the page is one file of at most 600 KB that names no other', async () => {
+  truth(statSync(file).size <= 600 * 1000, `${statSync(file).size} bytes`);
   const text = readFileSync(file, 'utf8').replace(/<script id="wasm"[^]*?<\/script>/, '');
   equal(text.match(/(src|href)="(?!#|data:)[^"]*"/g), null, 'links to other files');
   equal(text.match(/https?:\/\/(?!www\.w3\.org)/g), null, 'addresses');
@@ -383,6 +383,36 @@ await test(
 );
 
 await test(
+  'links drawn at random: names and values of every view with anything in them; a view opens, and can be used',
+  async () => {
+    await open();
+    let a = Number(process.env.NAY_SEED ?? 33);
+    const below = (n) => {
+      a = (Math.imul(a, 1664525) + 1013904223) >>> 0;
+      return Math.floor((a / 2 ** 32) * n);
+    };
+    const pick = (list) => list[below(list.length)];
+    const names = ['step', 'key', 'fill', 'bits', 'kinds', 'n', 'fpr', 'ask', 'kind', 'by', 'm', 'k', 'keys', 'time', 'ticks', 'amount', 'added', 'experiment', 'ratio', 'levels', 'skew', 'get', 'memory', 'need', 'price', 'copies', 'sample', 'flip'];
+    const values = ['', '0', '-1', '1', '7', '40', '1e3', '1e308', '-1e308', 'NaN', 'Infinity', '0.1', '1e-300', '0x10', '5.5.9', '..', 'null', '__proto__', 'constructor', '<b>', '%00', '%ff', '%F0%9F%8D%8E', '%E2%80%AE', 'a%0Ab%0A%0Ac', 'x'.repeat(3000), 'fpr', 'm', 'ticks', 'words', 'integers', 'twice', 'leveldb', 'range', 'map', 'list', ...FAMILIES, 'bloom,xor', 'range,list'];
+    for (let i = 0; i < Number(process.env.NAY_LINKS ?? 60); i += 1) {
+      const hash = `#${pick([...VIEWS, ...VIEWS, 'nowhere', ''])}?${Array.from({ length: below(7) }, () => `${pick(names)}=${pick(values)}`).join('&')}`;
+      await page.evaluate(async (h) => {
+        history.replaceState(null, '', h);
+        dispatchEvent(new HashChangeEvent('hashchange'));
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }, hash);
+      const state = await page.evaluate(() => {
+        const panel = document.querySelector('[role=tabpanel]:not([hidden])');
+        return { text: panel?.textContent ?? '', bold: panel?.querySelectorAll('.chip b, .says b b').length ?? 0 };
+      });
+      truth(state.text.length > 200 && !/That did not work|undefined|\bNaN\b(?!.*link)/.test(state.text.replace(/'[^']*'/g, '')), `${hash.slice(0, 300)}: ${/.{60}(That did not work|undefined|NaN).{60}/.exec(state.text)?.[0] ?? state.text.slice(0, 200)}`);
+      equal(state.bold, 0, `${hash.slice(0, 300)}: what is in a link becomes HTML`);
+    }
+  },
+  { reducedMotion: 'reduce' },
+);
+
+await test(
   'links with a number of keys, an experiment or a need that cannot be used: the view says so',
   async () => {
     for (const [hash, what] of [
@@ -559,6 +589,8 @@ await test('look inside: samples open, answer, are drawn; a damaged byte is refu
     view(`v.get('inside').damage(Math.floor(v.get('inside').file.data.length * ${share}))`);
   for (const [label, key, refused] of [
     ['A nay file', 'apple', true],
+    ['A range filter', '1000..1009', true],
+    ['An exact list', 'member-57', true],
     ['The smallest one', 'apple', true],
     ['LevelDB\u2019s filter', 'apple', false],
     ['A Redis dump', 'item:7', true],
@@ -571,6 +603,8 @@ await test('look inside: samples open, answer, are drawn; a damaged byte is refu
       equal(await shown('[data-answer]').getAttribute('data-answer'), 'maybe', `${label}: ${key}`);
     }
     await damageAt(0.6);
+    const bits = await view(`(() => { const { file } = v.get('inside'); return file.data.reduce((n, b, i) => n + (b ^ file.original[i]).toString(2).replaceAll('0', '').length, 0); })()`);
+    equal([bits, (await shown('.notice.bad').textContent()).includes('One bit of byte')], [1, true], `${label}: bits that differ, and what is said`);
     equal(await shown('[data-state]').getAttribute('data-state'), refused ? 'refused' : 'open', `${label}, damaged`);
     truth(
       (await shown('.notice.bad').textContent()).includes(refused ? 'NAY_ECORRUPT' : 'Nobody noticed'),
@@ -861,6 +895,18 @@ await test(
       truth((await notice()).includes('Type a key first'), label);
     }
     equal(await view(`v.get('work').keys.length`), before, 'keys');
+  },
+  { reducedMotion: 'reduce' },
+);
+
+await test(
+  'a link that names a family alone opens its scene: enough keys to see what it is about',
+  async () => {
+    for (const kind of FAMILIES) {
+      await open(`#work?kind=${kind}`);
+      const wrong = await view(`(() => { const w = v.get('work'); const was = JSON.stringify([w.n.value, w.fpr.value, w.keys.length]); const steps = w.player.script.map((s) => s.text).join(' '); w.mine = []; w.scene('${kind}'); const scene = JSON.stringify([w.n.value, w.fpr.value, w.keys.length]); return was === scene && !steps.includes('small Bloom filter') ? '' : was + ' ' + scene + ' ' + steps.slice(0, 80); })()`);
+      equal(wrong, '', kind);
+    }
   },
   { reducedMotion: 'reduce' },
 );

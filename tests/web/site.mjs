@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { finish, report, source } from './support.mjs';
-import { packages } from './browser.mjs';
+import { packages, PATIENCE } from './browser.mjs';
 import { browser, file, watch } from './page.mjs';
 
 const site = mkdtempSync(join(tmpdir(), 'nay-site-'));
@@ -15,14 +15,20 @@ copyFileSync(file, join(site, 'playground.html'));
 execFileSync('python3', [join(source, 'web/site/site.py'), site]);
 const axe = readFileSync(join(packages, 'node_modules/axe-core/axe.min.js'), 'utf8');
 const lessons = readdirSync(join(site, 'doc/learn')).filter((name) => name.endsWith('.html')).map((name) => `doc/learn/${name}`);
-const others = ['readme.html', 'doc/plots.html', 'doc/man/nay.1.html', 'doc/formats/nay.html', 'src/family/blocked.c.html'];
+// in NAY_ALL: every page of the site (make test-long)
+const every = readdirSync(site, { recursive: true }).filter((name) => name.endsWith('.html') && name !== 'playground.html' && !lessons.includes(name) && name !== 'index.html').sort();
+const others = process.env.NAY_ALL ? every : ['readme.html', 'doc/plots.html', 'doc/man/nay.1.html', 'doc/formats/nay.html', 'src/family/blocked.c.html'];
 const at = (path) => pathToFileURL(join(site, path)).href;
 
+const only = process.argv[2]; // a part of a check's name: runs those alone
+
 async function check(name, options, run) {
+  if (only && !name.includes(only)) return;
   const context = await browser.newContext(options);
   const page = await context.newPage();
-  page.setDefaultTimeout(150000);
+  page.setDefaultTimeout(PATIENCE);
   const faults = [];
+  const start = performance.now();
   watch(page, faults);
   try {
     await run(page, faults);
@@ -30,6 +36,7 @@ async function check(name, options, run) {
     faults.push(error.stack);
   }
   report(faults.length > 0 ? faults.join('\n') : null, name);
+  if (process.env.NAY_TIMES) console.log(`# ${Math.round(performance.now() - start)} ms`);
   await context.close();
 }
 

@@ -2,23 +2,14 @@
 // the registry, in scenes drawn at random: keys added, asked for, removed, expired, more than planned. The page is
 // driven in Chromium; beside it a filter of the same plan is driven here, with a record of what was done to each key.
 // NAY_SEED=n draws other scenes, NAY_SCENES more of them.
-import { readFileSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { finish, library, packageDirectory, report, source } from './support.mjs';
 import { openPlayground } from './page.mjs';
 
 const { bytes, count, percent } = await import(join(source, 'web/playground/number.js'));
 const nay = await library({ wasm: readFileSync(join(packageDirectory, '../libnay-trace.wasm')), full: true });
-// families that keys, their number and an FPR are enough for; a range filter also needs ranges, and is not shown
-const KINDS = nay.kinds.filter((kind) => {
-  try {
-    nay.Filter.plan({ kind, nkeys: 100, fpr: 0.1 });
-    return true;
-  } catch (error) {
-    if (kind !== 'range') throw error;
-    return false;
-  }
-});
+const KINDS = nay.kinds; // that keys, their number and an FPR are enough for; the others are only opened: "look inside" below
 const seed = Number(process.env.NAY_SEED ?? 33);
 const SCENES = Number(process.env.NAY_SCENES ?? 4); // for each family
 const OPERATIONS = 7; // in each scene
@@ -616,6 +607,210 @@ report(
     }
   }),
   'plan: every number is the library\u2019s',
+);
+// ---- look inside: files of every kind and every layout ----
+
+const inside = (run, argument) => page.evaluate(`((v, a) => { ${run} })(nayPlayground.views.get('inside'), ${JSON.stringify(argument ?? null)})`);
+
+/* openInside: bytes as the page opens them, under a layout's name, or recognised. */
+async function openInside(bytes, name) {
+  await inside(
+    `v.format.value = a.name; const data = Uint8Array.from(atob(a.text), (c) => c.charCodeAt(0)); v.open({ name: 'file', original: data, data: data.slice() });`,
+    { name, text: Buffer.from(bytes).toString('base64') },
+  );
+  same(await inside(`return v.verdict === null ? '' : String(v.verdict.message)`), '', 'it opens');
+  return figures('#view-inside');
+}
+
+const askInside = (key) =>
+  inside(
+    `v.notices.guard((k) => v.query(k))(a); const e = v.answer; return {
+       answer: e.querySelector('[data-answer]')?.dataset.answer ?? null, told: e.querySelector('.answer')?.textContent ?? '',
+       steps: [...e.querySelectorAll('ol.steps li')].map((li) => li.textContent), notice: v.notices.element.textContent };`,
+    key,
+  );
+
+const hex = (value, nbits) => value.toString(16).padStart(Math.ceil(nbits / 4), '0');
+
+/* sentenceOf: what a step's sentence must have, by what the library read; null: anything of its own. */
+const SENTENCES = {
+  bit: (s) => ` is ${s.found}`,
+  fingerprint: (s) => (s.found === 0n ? ': empty' : `: ${hex(s.found, s.nbits)}${s.ok ? ', its fingerprint' : `, not ${hex(s.expected, s.nbits)}`}`),
+  slot: (s) => ` holds ${hex(s.found, s.nbits)}`,
+  xor: (s) => `xor of the slots: ${hex(s.found, s.nbits)}; its fingerprint is ${hex(s.expected, s.nbits)}`,
+  column: (s) => `column ${s.index}: the parity of the selected slots is ${s.found}, its fingerprint has ${s.expected}`,
+  value: (s) => ` ends in ${hex(s.found, s.nbits)}${s.ok ? ', as the key\u2019s does' : `; the key\u2019s ends in ${hex(s.expected, s.nbits)}`}`,
+  constant: (s) => (s.ok ? 'says maybe to every key' : 'has no keys: nay'),
+};
+
+async function checkInside(filter, keys) {
+  for (const key of keys) {
+    const why = filter.explain(key);
+    const seen = await askInside(key);
+    same([seen.answer, seen.notice], [filter.has(key) ? 'maybe' : 'nay', ''], `the answer for ${key}`);
+    const texts = seen.steps.filter((t) => !t.startsWith('Hash 1 is '));
+    right(texts.length === Math.min(seen.steps.length === 64 ? texts.length : 64, why.steps.length + 2), `${texts.length} sentences for ${why.steps.length} steps`);
+    if (filter.kind === 'range')
+      right(why.steps[0].kind === 'constant' ? /has no location/.test(texts[0]) : texts[0].includes(` ${BigInt(why.word).toLocaleString('en')}`), texts[0]);
+    else right(texts[0].includes(hex(why.hash, 64)), texts[0]);
+    for (const [i, step] of why.steps.entries()) {
+      if (i + 1 >= texts.length) break;
+      right(texts[i + 1].includes(SENTENCES[step.kind](step)), `“${texts[i + 1]}”, and the library: ${SENTENCES[step.kind](step)}`);
+      if (step.kind !== 'constant') right(!/to every key|has no keys/.test(texts[i + 1]), `“${texts[i + 1]}” of a step that reads something`);
+    }
+  }
+}
+
+function checkInsideFacts(shown, filter, hasChecksum) {
+  const s = filter.stats();
+  same(shown.Payload[0], bytes(filter.payload().length), 'the payload');
+  same(shown.Checksum[0], hasChecksum ? 'yes' : 'none', 'the checksum');
+  if (Number.isFinite(s.nkeysEstimated)) same(shown.Keys[0], (s.saturated ? 'at least ' : '') + count(s.nkeysEstimated), 'keys');
+  if (filter.kind === 'range')
+    same(s.rangeExact ? shown.FPR[0] : shown['FPR of a range'], s.rangeExact ? 'none' : [percent(s.fprNow), `of ${count(s.rangeLength)} numbers`], 'the FPR');
+  else same(shown['FPR now'][0], percent(s.fprNow), 'the FPR');
+}
+
+const IN = Array.from({ length: 60 }, (_, i) => `key ${i * 7}`);
+const OUT = ['', '\u{1f34e}', 'no 1', '17', 'x'.repeat(50), ...Array.from({ length: 6 }, (_, i) => `absent ${i}`)];
+await page.evaluate(() => {
+  history.replaceState(null, '', '#inside?sample=nay');
+  dispatchEvent(new HashChangeEvent('hashchange'));
+});
+await page.waitForFunction(() => nayPlayground.views.get('inside')?.what);
+
+let layouts = 0;
+for (const { name, hasChecksum } of nay.formats.list()) {
+  const unmade = { value: '' };
+  const fault = await wrongIn(async () => {
+    let made = null;
+    for (const params of [{ nkeys: IN.length, bitsPerKey: 12 }, { nkeys: IN.length, fpr: 0.01 }, { nkeys: IN.length }]) {
+      for (const make of [() => nay.formats.build(name, IN, params), () => IN.reduce((f, key) => (f.add(key), f), nay.formats.create(name, params))]) {
+        try {
+          made ??= make();
+        } catch (error) {
+          if (!error.statusName) throw error;
+          unmade.value = error.message;
+        }
+      }
+    }
+    if (!made) return;
+    layouts += 1;
+    const data = nay.formats.encode(name, made);
+    made.free();
+    const filter = nay.formats.open(name, data);
+    checkInsideFacts(await openInside(data, name), filter, hasChecksum);
+    await checkInside(filter, [...IN.slice(0, 4), ...OUT]);
+    filter.free();
+  });
+  if (fault) report(fault, `look inside, ${name}`);
+}
+report(layouts >= 30 ? null : `only ${layouts} layouts could be made`, `look inside: facts, answers and steps of ${layouts} layouts are the library's`);
+
+for (const kind of KINDS)
+  report(
+    await wrongIn(async () => {
+      const filter = nay.Filter.build(IN, { kind, fpr: 0.02, ...(nay.traits(kind).add ? { nkeys: IN.length } : {}), ...(kind === 'window' ? { generations: GENERATIONS } : {}) });
+      checkInsideFacts(await openInside(filter.encode(), ''), filter, true);
+      await checkInside(filter, [...IN.slice(0, 4), ...OUT]);
+      filter.free();
+    }),
+    `look inside, ${kind}: facts, answers and steps are the library's`,
+  );
+
+const GOLDEN = join(source, 'tests/golden');
+const goldens = (kind) => readdirSync(join(GOLDEN, kind)).filter((f) => f.endsWith('.nay')).map((f) => readFileSync(join(GOLDEN, kind, f)));
+const NUMBERS = [...OUT, ...Array.from({ length: 8 }, (_, i) => String(i * i * i * 1000)), '\0\0\0\0\0\0\u0001\u0002'];
+
+report(
+  await wrongIn(async () => {
+    const spans = [1, 90000, 2 ** 40].flatMap((step) => [0.3, 0.01].map((fpr) => nay.Filter.build(Array.from({ length: 200 }, (_, i) => String(7 + i * step)), { kind: 'range', fpr, rangeLength: 5 }).encode()));
+    for (const data of [...goldens('range'), ...spans]) {
+      const filter = nay.Filter.open(data);
+      checkInsideFacts(await openInside(data, ''), filter, true);
+      await checkInside(filter, NUMBERS);
+      for (let i = 0; i < 12; i += 1) {
+        const lo = below(2 ** pick([8, 24, 45]));
+        const [a, b] = [String(lo), String(lo + below(9))];
+        const seen = await askInside(`${a}..${b}`);
+        let answer = null; // keys of bytes: "98" is above "101"
+        try {
+          answer = filter.hasRange(a, b) ? 'maybe' : 'nay';
+        } catch (error) {
+          right(seen.notice.includes(error.message), `from ${a} to ${b}: ${seen.notice}`);
+          await inside('v.notices.clear()');
+        }
+        same(seen.answer, answer, `from ${a} to ${b}`);
+        same(/no key is there/.test(seen.told), answer === 'nay', seen.told);
+      }
+      right((await askInside('9..1')).answer === null && (await askInside('9..1')).notice.includes('above'), 'ends in the wrong order');
+      await inside('v.notices.clear()');
+      filter.free();
+    }
+  }),
+  'look inside, range: facts, points and ranges are the library\u2019s',
+);
+
+report(
+  await wrongIn(async () => {
+    for (const data of goldens('map')) {
+      const map = nay.StaticMap.open(data);
+      const shown = await openInside(data, '');
+      const s = map.stats();
+      same([shown.Keys[0], shown.Value[0], shown['Check bits'][0]], [count(s.nkeys), `${s.valueBits} bits`, String(s.checkBits)], 'facts of a map');
+      same(shown['Check bits'][1], s.checkBits > 0 ? `${percent(s.errorRate)} of other keys get a value` : 'other keys get any value', 'keys outside a map');
+      for (const key of OUT) {
+        const seen = await askInside(key);
+        if (s.hash === 'caller') {
+          right(seen.answer === null && seen.notice !== '', 'a map whose caller hashes');
+          await inside('v.notices.clear()');
+          continue;
+        }
+        const value = map.get(key);
+        same(seen.answer, value === undefined ? 'nay' : 'value', `${key}: ${seen.told}`);
+        if (value !== undefined) right(seen.told.startsWith(String(value)) && seen.told.includes(s.checkBits > 0 ? 'agree by chance' : 'others get any value'), seen.told);
+      }
+      map.free();
+    }
+  }),
+  'look inside, map: facts and values are the library\u2019s',
+);
+
+report(
+  await wrongIn(async () => {
+    for (const data of goldens('list')) {
+      const list = nay.Filter.open(data);
+      const s = list.stats();
+      const shown = await openInside(data, '');
+      same([shown.Keys[0], shown.Family], [count(s.nkeysEstimated), ['list', s.k > 0 ? `${s.k} check bits` : 'no check bits']], 'facts of a list');
+      right(shown['Wrong answers'][1].includes(s.k > 0 ? percent(s.fprNow) : 'all get any answer'), shown['Wrong answers'].join(', '));
+      for (const key of [...OUT, ...Array.from({ length: 40 }, (_, i) => `member-${i}`), ...Array.from({ length: 12 }, (_, i) => `p0${i % 9},member-${i}`)]) {
+        const seen = await askInside(key);
+        same(seen.answer, list.has(key) ? 'maybe' : 'nay', `${key}: ${seen.told}`);
+        same(/: listed, if/.test(seen.told), list.has(key), seen.told);
+      }
+      list.free();
+    }
+  }),
+  'look inside, list: facts and answers are the library\u2019s',
+);
+
+report(
+  await wrongIn(async () => {
+    const kinds = [...readFileSync(join(source, 'include/nay.h'), 'utf8').matchAll(/^ {2}NAY_([A-Z]+) = \d+,/gm)].map((m) => m[1].toLowerCase()).filter((k) => k !== 'auto');
+    right(kinds.length > KINDS.length && KINDS.every((k) => kinds.includes(k)), `kinds: ${kinds}`);
+    for (const [hash, view] of [['#work', 'work'], ['#compare', 'compare'], ['#plan', 'plan']]) {
+      await page.evaluate((h) => {
+        history.replaceState(null, '', h);
+        dispatchEvent(new HashChangeEvent('hashchange'));
+      }, hash);
+      const text = await page.textContent(`#view-${view}`);
+      for (const kind of kinds) right(KINDS.includes(kind) || new RegExp(`Not here: .*\\b${kind}\\b`).test(text), `${view} neither has ${kind} nor says why`);
+    }
+    const samples = await page.evaluate(() => [...document.querySelectorAll('#view-inside .chip')].map((e) => e.textContent).join());
+    for (const kind of ['range', 'map', 'list']) right(samples.includes(kind), `look inside has no sample of ${kind}: ${samples}`);
+  }),
+  'every kind of nay.h is shown, or the page says why not',
 );
 await close();
 finish();

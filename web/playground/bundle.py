@@ -18,9 +18,10 @@ ROOT = HERE.parent.parent
 IMPORT = re.compile(r"^import\s*\{([^}]*)\}\s*from\s*'([^']+)';[ \t]*\n", re.M)
 EXPORT = re.compile(r"^export\s+(?=(async\s+function|function|const|let|class)\b\s*\*?\s*([A-Za-z_$][\w$]*))", re.M)
 EXPORT_LIST = re.compile(r"^export\s*\{([^}]*)\};[ \t]*\n", re.M)
-LIMIT = 600 * 1024
+LIMIT = 600 * 1000
 SAMPLES = {"sample.ldb": "tests/golden/leveldb-tables/table_str_n1000_b10_none_bs512.ldb",
-           "sample.dump": "tests/golden/redisbloom/bf_1pct_1000.dump"}
+           "sample.dump": "tests/golden/redisbloom/bf_1pct_1000.dump",
+           "list.nay": "tests/golden/list/list-few.nay"}
 
 
 def names_of(clause, where):
@@ -91,6 +92,14 @@ def strip_comments(text):
     return re.sub(r"^[ \t]*/\*(?:[^*]|\*(?!/))*\*/[ \t]*\n", "", text, flags=re.M)
 
 
+def outdent(text, where):
+    """Without the indentation of lines, which is for readers too; a template literal of several lines would change."""
+    for line in text.splitlines():
+        if line.count("`") % 2:
+            sys.exit(f"{where}: cannot bundle a template literal of several lines: {line.strip()[:60]}")
+    return re.sub(r"^[ \t]+", "", text, flags=re.M)
+
+
 def encoded(data):
     return base64.b64encode(data).decode()
 
@@ -99,7 +108,7 @@ def main():
     libnay, wasm, out = (pathlib.Path(a).resolve() for a in sys.argv[1:4])
     bundle = Bundle(libnay)
     bundle.add(HERE / "main.js")
-    script = "'use strict';\n" + strip_comments("\n".join(bundle.order))
+    script = "'use strict';\n" + outdent(strip_comments("\n".join(bundle.order)), "playground")
     if "</script" in script.lower():
         sys.exit("a module contains the end of a script element")
     page = (HERE / "page.html").read_text(encoding="utf-8")

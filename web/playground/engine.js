@@ -86,6 +86,14 @@ class Engine {
     return wrap(this.nay.formats.open(format, bytes));
   }
 
+  openMap(bytes) {
+    return this.nay.StaticMap.open(bytes);
+  }
+
+  buildMap(pairs, params) {
+    return this.nay.StaticMap.build(pairs, params);
+  }
+
   recogniseFilter(bytes) {
     return this.nay.formats.recognise(bytes);
   }

@@ -27,6 +27,11 @@ const SCENES = {
   ribbon: { n: 300, fpr: 0.1, keys: 300 },
 };
 
+/* OTHERS: kinds of the library that keys, their number and an FPR are not enough for, and where the page has them. */
+export const OTHERS =
+  'Not here: range, which needs the lengths of ranges; list, which needs the keys that are not listed; map, which gives ' +
+  'values; sbbf, a layout of Parquet. Look inside opens all of them.';
+
 /* lineOf, sceneOf: of any family of the library, also one that has no line above. */
 export function lineOf(kind, traits) {
   if (FAMILIES[kind]) return FAMILIES[kind].line;

@@ -25,7 +25,12 @@ export function inspect(engine, data, format) {
     const hint = 'If you know whose they are, choose the layout.';
     throw new UserError(`The bytes have no magic number that the library knows. ${hint}`);
   }
-  return new OpenFilter(engine, data, name);
+  const filter = engine.openFilter(name, data);
+  if (filter.kind === 'map') {
+    filter.free();
+    return new OpenMap(engine, data, name);
+  }
+  return new ({ range: OpenRange, list: OpenList }[filter.kind] ?? OpenFilter)(engine, filter, name);
 }
 
 function stepList(texts) {
@@ -34,10 +39,10 @@ function stepList(texts) {
 }
 
 class OpenFilter {
-  constructor(engine, data, name) {
+  constructor(engine, filter, name) {
     this.engine = engine;
     this.format = engine.formats.find((f) => f.name === name);
-    this.filter = engine.openFilter(name, data);
+    this.filter = filter;
     this.checked = this.format.hasChecksum;
     this.title = `${this.format.about} (${name})`;
   }
@@ -49,14 +54,22 @@ class OpenFilter {
     const keys = Number.isFinite(s.nkeysEstimated) ? atLeast + count(s.nkeysEstimated) : 'unknown';
     const planned = Number.isFinite(s.fprPlanned) && s.nkeys ? `planned: ${percent(s.fprPlanned)}` : null;
     const figures = [
-      figure('Family', s.kind === 'auto' ? this.format.name : s.kind, s.k ? `k = ${s.k}` : null),
+      figure('Family', s.kind === 'auto' ? this.format.name : s.kind, this.detail(s)),
       figure('Keys', keys, s.nkeys ? `planned: ${count(s.nkeys)}` : 'estimated from its bits'),
       figure('Payload', bytes(this.filter.payload().length), this.fill(s)),
-      figure('FPR now', percent(s.fprNow), s.overloaded ? 'overloaded' : planned),
+      this.rate(s, planned),
       figure('Hash', s.hash ?? 'its own', s.locked ? 'locked: the key is secret' : null),
       figure('Checksum', this.checked ? 'yes' : 'none', this.checked ? 'damage is refused' : 'damage is silent'),
     ];
     return stack(h('dl', { class: 'figures' }, figures), caveat ? note(caveat) : null);
+  }
+
+  detail(s) {
+    return s.k ? `k = ${s.k}` : null;
+  }
+
+  rate(s, planned) {
+    return figure('FPR now', percent(s.fprNow), s.overloaded ? 'overloaded' : planned);
   }
 
   /* fill: the share of what a probe reads that is taken; of static filters nothing is free. */
@@ -77,6 +90,79 @@ class OpenFilter {
 
   close() {
     this.filter.free();
+  }
+}
+
+/* OpenRange: also answers whether a key lies between two: "lo..hi". */
+class OpenRange extends OpenFilter {
+  detail() {
+    return 'keys by their numbers';
+  }
+
+  rate(s) {
+    return s.rangeExact
+      ? figure('FPR', 'none', 'exact: it stores the numbers as they are')
+      : figure('FPR of a range', percent(s.fprNow), `of ${count(s.rangeLength)} numbers`);
+  }
+
+  ask(text) {
+    const ends = /^(.+?)\.\.(.+)$/s.exec(text);
+    if (!ends) return stack(super.ask(text), note('A range is two keys with .. between them: 1000..1009'));
+    const [, lo, hi] = ends;
+    const maybe = this.filter.hasRange(lo, hi);
+    const between = `from ${shorten(lo)} to ${shorten(hi)}`;
+    return answerLine(maybe, `${between}: ${maybe ? 'a key may be there' : 'no key is there'}, both ends included.`);
+  }
+}
+
+/* OpenList: exact for the keys that it was built with, listed or not; any answer for others. */
+class OpenList extends OpenFilter {
+  detail(s) {
+    return s.k > 0 ? `${s.k} check bits` : 'no check bits';
+  }
+
+  rate(s) {
+    return figure('Wrong answers', 'none', `for keys it was built with; of others ${s.k > 0 ? `${percent(s.fprNow)} get` : 'all get'} any answer`);
+  }
+
+  ask(key) {
+    const maybe = this.filter.has(key);
+    const known = maybe ? 'listed, if the list was built with this key' : 'not listed';
+    return answerLine(maybe, `${shorten(key)}: ${known}.`);
+  }
+}
+
+/* OpenMap: a value for each key. */
+class OpenMap {
+  constructor(engine, data, name) {
+    this.map = engine.openMap(data);
+    this.checked = true;
+    const { about } = engine.formats.find((f) => f.name === name);
+    this.title = `a static map in ${about} (${name})`;
+  }
+
+  facts() {
+    const s = this.map.stats();
+    const figures = [
+      figure('Keys', count(s.nkeys), 'each with a value'),
+      figure('Value', `${s.valueBits} bits`, `${s.bitsPerKey.toFixed(2)} bits for each key in all`),
+      figure('Check bits', String(s.checkBits), s.checkBits > 0 ? `${percent(s.errorRate)} of other keys get a value` : 'other keys get any value'),
+      figure('Hash', s.hash, s.locked ? 'locked: the key is secret' : null),
+      figure('Checksum', 'yes', 'damage is refused'),
+    ];
+    return stack(h('dl', { class: 'figures' }, figures));
+  }
+
+  ask(key) {
+    const value = this.map.get(key);
+    if (value === undefined) return answerLine(false, `${shorten(key)}: the map has no such key.`);
+    const { checkBits } = this.map.stats();
+    const other = checkBits > 0 ? ', or a key outside the map whose check bits agree by chance' : ', if the map has this key: others get any value';
+    return h('p', { class: 'answer maybe', 'data-answer': 'value' }, h('strong', null, String(value)), h('span', null, `is the value of ${shorten(key)}${other}.`));
+  }
+
+  close() {
+    this.map.free();
   }
 }
 

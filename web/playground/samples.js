@@ -1,6 +1,6 @@
 /*
- * samples.js - files to look into when there is none at hand: two that the library makes here, and
- * two of the test data that LevelDB and Redis wrote (bundle.py puts their bytes into the page).
+ * samples.js - files to look into when there is none at hand: some that the library makes here, and
+ * test data: what LevelDB and Redis wrote, and a list, which needs more than this page to build (bundle.py puts their bytes into the page).
  */
 import { EXAMPLES, keyLines } from './keys.js';
 
@@ -17,6 +17,9 @@ function keys() {
     .split('\n');
   return [...EXAMPLES, ...words];
 }
+
+/* NUMBERS: what the range filter has, in decimal. */
+const NUMBERS = Array.from({ length: 500 }, (_, i) => String(1000 + 98765 * i));
 
 function made(filter, encode) {
   try {
@@ -47,5 +50,19 @@ export const SAMPLES = [
     make: (engine) => made(engine.buildAs('leveldb', keys(), { bitsPerKey: 10 }), (f) => engine.encodeAs('leveldb', f)),
   },
   { id: 'table', label: 'A LevelDB table', name: 'sample.ldb', key: 'key000042', make: () => stored('sample.ldb') },
+  {
+    id: 'range',
+    label: 'A range filter',
+    name: 'hours.nay',
+    key: '1000..1009',
+    make: (engine) => made(engine.build(NUMBERS, { kind: 'range', rangeLength: 10, fpr: 0.01 }), (f) => f.encode()),
+  },
+  {
+    id: 'map',
+    label: 'A static map',
+    name: 'lengths.nay',
+    make: (engine) => made(engine.buildMap(keys().map((key) => [key, key.length]), { checkBits: 6 }), (f) => f.encode()),
+  },
+  { id: 'list', label: 'An exact list', name: 'members.nay', key: 'member-57', make: () => stored('list.nay') },
   { id: 'redis', label: 'A Redis dump', name: 'sample.dump', key: 'item:7', make: () => stored('sample.dump') },
 ];

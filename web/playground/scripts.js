@@ -4,6 +4,7 @@
  */
 import { MARK, readBits, writeBits } from './stage.js';
 import { hashLine } from './tracing.js';
+import { shorten } from './dom.js';
 import { unitWord } from './groups.js';
 
 const hex = (value, nbits = 64) =>
@@ -65,9 +66,18 @@ function found(step, about) {
       return `xor of the slots: ${hex(step.found, step.nbits)}; its fingerprint is ${hex(step.expected, step.nbits)}`;
     case 'column':
       return `column ${step.index}: the parity of the selected slots is ${step.found}, its fingerprint has ${step.expected}`;
+    case 'value':
+      return `${slotName(step)} holds a location that ends in ${hex(step.found, step.nbits)}${step.ok ? ', as the key\u2019s does' : `; the key\u2019s ends in ${hex(step.expected, step.nbits)}`}`;
     default:
       return step.ok ? 'says maybe to every key' : 'has no keys: nay';
   }
+}
+
+/* locationLine: the first step of a range filter, which keeps near numbers near: its steps have no hash of the key. */
+function locationLine(key, why) {
+  const read = why.steps.some((s) => s.kind !== 'constant');
+  const text = read ? `has the location ${BigInt(why.word).toLocaleString('en')}` : 'has no location that could be stored';
+  return { text: `\u201c${shorten(key)}\u201d ${text}`, marks: [] };
 }
 
 /* rings: the cells that a step reads. */
@@ -99,6 +109,7 @@ export function verdict(about, why) {
         fingerprint: 'a slot has its fingerprint',
         xor: 'the xor of its slots is its fingerprint',
         column: 'every column agrees',
+        value: 'it stores the location of the key',
       }[kind] ?? why.reasonText
     );
   const failed = why.steps.find((s) => !s.ok);
@@ -110,6 +121,7 @@ export function verdict(about, why) {
       fingerprint: 'no slot has its fingerprint',
       xor: 'the xor of its slots is not its fingerprint',
       column: 'a column does not agree',
+      value: 'it does not store the location of the key',
     }[kind] ?? why.reasonText
   );
 }
@@ -118,7 +130,7 @@ export function verdict(about, why) {
 export function aboutOf(traits, why, newest = null) {
   const levels = new Set(why.steps.map((s) => s.level));
   const bits = why.steps.every((s) => s.kind === 'bit');
-  return { levels: bits ? levels.size : 1, grows: bits && traits.grow, expires: traits.expire, newest };
+  return { levels: bits ? levels.size : 1, grows: bits && traits.grow, expires: traits.expire, newest, ranges: traits.range };
 }
 
 /* needed: the steps until the answer is decided. */
@@ -136,7 +148,7 @@ export function needed(why) {
  * matched: those steps are listed, and have no ring.
  */
 export function askScript(about, key, why) {
-  const script = [hashLine(key, why)];
+  const script = [about.ranges ? locationLine(key, why) : hashLine(key, why)];
   const wanted = new Set(needed(why));
   for (const step of why.steps) {
     const decided = !wanted.has(step);

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The documents as a site: site.py OUT renders them, site.py --check OUT follows every link.
+"""The documents as a site: site.py OUT renders them, site.py --check OUT follows every link,
+site.py --install fetches what typesets the formulas.
 
 Every Markdown file of the tree becomes a page at its own path, README.md the index of its directory; the home page is
 doc/home.md with the playground, the systems that nay works with and the numbers of the README. NAY_SITE, if it is set, is
@@ -8,6 +9,7 @@ a source file leads to a page that shows it, a link to a directory to its README
 that works in the tree works on the site; --check says which do not, anchors included. The playground is not made
 here: `make site` puts it beside the pages.
 """
+import fcntl
 import html
 import html.parser
 import json
@@ -31,6 +33,10 @@ PLAYGROUND = "playground.html"
 HOME, README = "doc/home.md", "README.md"
 LESSONS = "doc/learn/"
 VIEW = re.compile(r"(start|work|compare|overfill|lsm|plan|inside)(\?|$)")  # a permalink, not a heading of the README
+
+# The table of the home page: a heading, and the pages whose rows stand below it, if no heading before has them.
+SYSTEMS = [("SQL", r"plugins/(duckdb|postgres|sqlite)/README\.md"), ("Servers and storage engines", r"plugins/[a-z]+/README\.md"),
+           ("Languages, beside C", r"(bindings/[a-z]+|web/libnay)/README\.md")]
 
 # What the reader chooses from, in this order. A pattern stands for all its pages that are not named before.
 MENU = [
@@ -173,7 +179,9 @@ class Site:
 
     def render(self):
         sources = [f for f in self.files if f.endswith(".md")]
-        documents = {s: Document((SOURCE / s).read_text(), self.resolver(s), self.pictures(s)) for s in sources}
+        texts = {s: (SOURCE / s).read_text() for s in sources if (SOURCE / s).exists()}  # not a file that a test removed meanwhile
+        documents = {s: Document(text, self.resolver(s), self.pictures(s)) for s, text in texts.items()}
+        sources = list(documents)
         self.titles = {s: d.title or s for s, d in documents.items()}
         self.choose(sources)
         bodies = typeset(documents)
@@ -213,17 +221,29 @@ class Site:
 
     def systems(self):
         """A row for each plug-in, language and layout that has a page: what is added to the tree appears here."""
-        def rows(pattern):
+        made, taken = [], set()
+        for group, pattern in SYSTEMS:
+            rows = []
             for source in sorted(self.documents):
-                if re.fullmatch(pattern, source):
-                    first = html.escape(re.split(r"(?<=[.:]) ", self.documents[source].about)[0].rstrip(":"))
-                    yield f'<tr><th scope="row"><a href="{self.page_of(source)}">{self.titles[source]}</a></th><td>{first}</td></tr>'
-        made = [*rows(r"plugins/[a-z]+/README\.md"), *rows(r"bindings/[a-z]+/README\.md"), *rows(r"web/libnay/README\.md")]
+                if source in taken or not re.fullmatch(pattern, source):
+                    continue
+                taken.add(source)
+                title = {"web/libnay/README.md": "libnay for JavaScript"}.get(source, self.titles[source])
+                rows.append(f'<tr><th scope="row"><a href="{self.page_of(source)}">{title}</a></th><td>{html.escape(self.how(source))}</td></tr>')
+            made.append(f'<tr><th scope="rowgroup" colspan="2" class="group">{group}</th></tr>{"".join(rows)}')
         formats = [f'<a href="{self.page_of(s)}">{self.titles[s]}</a>' for s in sorted(self.documents)
                    if re.fullmatch(r"doc/formats/[a-z0-9]+\.md", s)]
-        made.append(f'<tr><th scope="row"><a href="doc/formats/index.html">Files and bytes of others</a></th><td>{", ".join(formats)}</td></tr>')
+        made.append('<tr><th scope="rowgroup" colspan="2" class="group">Formats</th></tr>')
+        made.append(f'<tr><th scope="row"><a href="doc/formats/index.html">Files and bytes</a></th><td>{", ".join(formats)}</td></tr>')
         return (f'<div class="wide" tabindex="0"><table><thead><tr><th>with</th><th>how</th></tr></thead>'
                 f'<tbody>{"".join(made)}</tbody></table></div>\n')
+
+    def how(self, source):
+        """What a page says first of its subject; of what membership filters are the home page has spoken."""
+        sentences = re.split(r"(?<=[.?]) ", self.documents[source].about)
+        if sentences[0].startswith("Membership filters"):
+            sentences = [s for s in sentences if "libnay" in s] or sentences
+        return sentences[0].rstrip(":").replace("This is libnay, a library", "libnay, the library")
 
     def numbers(self, bodies):
         """The table of the README, whose links lead from the home page to the same places."""
@@ -319,19 +339,26 @@ def colours():
 
 
 def katex():
-    """The directory of KaTeX from npm, below the build directory; None: no npm here, formulas stay TeX."""
+    """The directory of KaTeX from npm, below the build directory; None: npm cannot install it, formulas stay TeX.
+    One process installs, others wait for it; what was installed in full is marked, with the versions it has."""
     home = pathlib.Path(os.environ.get("NAY_BUILD", SOURCE / "build/dev")) / "web"
-    package = home / "node_modules/katex"
-    if not package.exists():
-        home.mkdir(parents=True, exist_ok=True)
-        for name in ("package.json", "package-lock.json"):
-            shutil.copyfile(HERE / name, home / name)
-        try:
-            subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"], cwd=home,
-                           check=True, capture_output=True, timeout=300)
-        except (OSError, subprocess.SubprocessError):
-            return None
-    return package
+    home.mkdir(parents=True, exist_ok=True)
+    lock, mark = (HERE / "package-lock.json").read_text(), home / "installed"
+    with open(home / "lock", "w") as only:
+        fcntl.flock(only, fcntl.LOCK_EX)
+        if not mark.exists() or mark.read_text() != lock:
+            mark.unlink(missing_ok=True)
+            for name in ("package.json", "package-lock.json"):
+                shutil.copyfile(HERE / name, home / name)
+            try:
+                subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", "--loglevel=error"],
+                               cwd=home, check=True, capture_output=True, text=True)
+            except (OSError, subprocess.CalledProcessError) as error:
+                why = (getattr(error, "stderr", "") or str(error)).strip().splitlines()[0]
+                print(f"web/site: npm cannot install KaTeX, formulas stay TeX: {why}", file=sys.stderr)
+                return None
+            mark.write_text(lock)
+    return home / "node_modules/katex"
 
 
 def typeset(documents):
@@ -395,6 +422,8 @@ def main():
         count, faults = check(pathlib.Path(sys.argv[2]))
         print("\n".join(faults + [f"{count} links, {len(faults)} broken"]))
         return 1 if faults else 0
+    if sys.argv[1:] == ["--install"]:
+        return 0 if katex() else 1
     if len(sys.argv) != 2:
         print(__doc__, file=sys.stderr)
         return 2

@@ -4,7 +4,7 @@
  */
 import { h, announce, shorten, Notices, UserError } from '../dom.js';
 import { NumberField, applyParams } from '../field.js';
-import { lineOf } from '../families.js';
+import { lineOf, OTHERS } from '../families.js';
 import { groupsOf } from '../groups.js';
 import { EXAMPLES, absentLines, keyAt } from '../keys.js';
 import { button, keyInput, note, oneLine, panel, pictureFirst, row, stack, table } from '../parts.js';
@@ -54,6 +54,7 @@ class Compare {
       h('fieldset', null, h('legend', null, 'Two or three families'), h('div', { class: 'row checks' }, this.boxes.map((x) => x.label))),
       this.n.element,
       this.fpr.element,
+      note(OTHERS),
     );
     settings.classList.add('extra');
     this.element = h(

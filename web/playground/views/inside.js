@@ -58,17 +58,6 @@ class Inside {
     const left = stack(
       this.drop.element,
       panel(
-        title('Or take a sample'),
-        row(
-          SAMPLES.map((s) =>
-            button(
-              s.label,
-              act(() => this.sample(s.id)),
-            ),
-          ),
-        ),
-      ),
-      panel(
         title('Ask for a key'),
         oneLine(
           this.ask,
@@ -76,6 +65,18 @@ class Inside {
           act((key) => this.query(key)),
         ),
         this.answer,
+      ),
+      panel(
+        title('Or take a sample'),
+        row(
+          SAMPLES.map((s) =>
+            button(
+              s.label,
+              act(() => this.sample(s.id)),
+              'chip',
+            ),
+          ),
+        ),
       ),
       layout,
     );
@@ -277,6 +278,7 @@ class Inside {
 
   query(key) {
     if (!this.what) throw new UserError('No filter is open: there is nothing to ask.');
+    this.answer.replaceChildren();
     this.answer.replaceChildren(this.what.ask(key));
   }
 

@@ -4,8 +4,8 @@
  */
 import { h, announce, figure, Notices, explainError } from '../dom.js';
 import { NumberField, Choice, applyParams } from '../field.js';
-import { FAMILIES, ABILITIES } from '../families.js';
-import { cols, panel, rule, stack, table } from '../parts.js';
+import { FAMILIES, ABILITIES, OTHERS } from '../families.js';
+import { cols, note, panel, rule, stack, table } from '../parts.js';
 import { bytes, count, money, percent } from '../number.js';
 
 const GIB = 1024 ** 3;
@@ -284,6 +284,7 @@ class Plan {
         className: 'tight',
         rows: rows.map(line),
       }),
+      note(OTHERS),
     );
   }
 

@@ -211,8 +211,8 @@ const STEPS = [
       tour.made([]);
       return {
         say: [
-          p('A mail, a web page, a password: programs often ask whether something is in a large set. Keeping the whole set answers exactly, and takes memory for every key.'),
-          p('A ', b('membership filter'), ' keeps only some bits, and has two answers. ', b('Nay'), ': certainly not in. ', b('Maybe'), `: it may be in. Here is one of ${BITS} bits. It is empty: every bit is 0.`),
+          p('A mail, a web page, a password: programs often ask whether they have met something before. Each such thing is a ', b('key'), '. Keeping all keys answers exactly, and takes memory for every one.'),
+          p('A ', b('membership filter'), ' keeps only some bits, and has two answers. ', b('Nay'), ': the key was certainly never added. ', b('Maybe'), `: it may have been. Here is one of ${BITS} bits. It is empty: every bit is 0.`),
         ],
         show: {},
       };
@@ -325,7 +325,7 @@ const STEPS = [
         show: {},
         below: [
           gauge(s.fprNow),
-          p(`${count(tour.fill.value)} ${tour.fill.value === 1 ? 'key' : 'keys'} in ${BITS} bits: ${count(zeros)} bits are still 0. An absent key is a maybe with a chance of `, b(percent(s.fprNow)), `, the false-positive rate (FPR). Of ${count(ASKED)} absent keys `, b(percent(measured)), ' were a maybe just now.'),
+          p(`${count(tour.fill.value)} ${tour.fill.value === 1 ? 'key' : 'keys'} in ${BITS} bits: ${count(zeros)} bits are still 0. A key that was never added is a maybe with a chance of `, b(percent(s.fprNow)), `, the false-positive rate (FPR). Of ${count(ASKED)} such keys `, b(percent(measured)), ' were a maybe just now.'),
         ],
       };
     },
@@ -348,7 +348,7 @@ const STEPS = [
         show: { why, key },
         below: [
           gauge(plan.fpr),
-          p(`A million keys with ${tour.bits.value} bits each: ${bytes(plan.nbytes)}, ${plan.k} positions for each key, and an FPR of `, b(percent(plan.fpr)), `: one absent key in ${count(1 / plan.fpr)} is a maybe. The picture has ${n} keys.`),
+          p(`A million keys with ${tour.bits.value} bits each: ${bytes(plan.nbytes)}, ${plan.k} positions for each key, the best number for that many bits, and an FPR of `, b(percent(plan.fpr)), `: of the keys that were never added one in ${count(1 / plan.fpr)} is a maybe. The picture has ${n} keys.`),
         ],
       };
     },

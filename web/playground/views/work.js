@@ -30,10 +30,16 @@ class Work extends WorkPage {
     super(context);
     applyParams(params, this.fields());
     const named = params.get('keys');
+    const bare = !['n', 'by', 'fpr', 'bits', 'm', 'keys', 'fill'].some((name) => params.has(name)); /* a family alone: its scene */
+    const { n, fpr, keys } = sceneOf(this.kind.value);
+    if (bare) {
+      this.n.accept(n, true);
+      this.fpr.accept(fpr, true);
+    }
     this.asked = params.get('ask') ?? (params.has('kind') ? null : 'moon');
     const all = named === null ? [] : named.split('\n').filter((k) => k !== '');
     this.mine = all.slice(0, MOST_KEYS); /* the reader's keys: a link names them, and another family keeps them */
-    this.wanted = named === null && !params.has('fill') ? this.fresh(6) : this.mine.slice();
+    this.wanted = named === null && !params.has('fill') ? this.fresh(bare ? keys : 6) : this.mine.slice();
     const fill = Number(params.get('fill') ?? 0);
     if (fill > 0 && Number.isInteger(fill))
       this.wanted.push(...this.fresh(Math.min(fill, MOST_KEYS - this.wanted.length), this.wanted));

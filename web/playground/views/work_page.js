@@ -7,7 +7,7 @@ import { NumberField, Choice } from '../field.js';
 import { HUES, Stage } from '../stage.js';
 import { Player } from '../player.js';
 import { Band } from '../band.js';
-import { lineOf } from '../families.js';
+import { lineOf, OTHERS } from '../families.js';
 import { shapeOf } from '../groups.js';
 import { Ledger } from '../ledger.js';
 import { button, keyInput, note, oneLine, panel, row, stack, title } from '../parts.js';
@@ -126,6 +126,7 @@ export class WorkPage {
       this.m.element,
       this.k.element,
       this.time.element,
+      note(OTHERS),
     );
     size.classList.add('later');
     const keys = stack(
