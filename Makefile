@@ -4,7 +4,7 @@ JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 DESTDIR ?=
 
-.PHONY: all deps demo test test-quick test-long fuzz bench bench-quick bench-keep bench-sst bench-kv bench-web bench-billion \
+.PHONY: all deps demo test test-quick test-long fuzz bench bench-quick bench-keep bench-sst bench-kv bench-web bench-languages bench-billion \
         install uninstall install-sqlite install-postgres install-duckdb amalgamation wasm playground site pictures format lint abi-check abi-dump coverage clean help
 
 .PHONY: dist static deb
@@ -65,6 +65,10 @@ bench-web: ## the WebAssembly module beside the filters of npm, in node and in C
 	@scripts/bootstrap check test
 	@web/wasm/build
 	@node web/bench/bench.mjs $(BENCH)
+
+bench-languages: all ## what a call costs in each language, over C, in one run: about two minutes, quiet machine
+	@scripts/bootstrap check test
+	@bindings/cost.py build/release $(BENCH)
 
 bench-keep: ## the run whose results are kept in bench/results: some 12 minutes, 6 GiB, quiet machine
 	@$(MAKE) --no-print-directory bench BENCH="--keep bench/results --reps 3 --seconds 1.2 \

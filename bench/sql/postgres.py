@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """PostgreSQL: nay_agg with two workers beside sum and count(distinct), nay_contains beside a trivial function. The ways
-take turns in one private server, and each shows its best of several rounds: postgres.py [build directory] [rounds]."""
+take turns in one private server, and each shows its best of several rounds: postgres.py [build directory] [rounds] [jit: on or off]."""
 import os
 import pathlib
 import sys
@@ -13,6 +13,7 @@ from postgres import Place  # noqa: E402
 
 N = 10000000
 ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 5
+JIT = sys.argv[3] if len(sys.argv) > 3 else "off"
 WAYS = {
     "sum(x), 2 workers": "SELECT sum(x) FROM t",
     "nay_agg(x, n, 0.01), 2 workers": f"SELECT length(nay_agg(x, {N}, 0.01)::bytea) FROM t",
@@ -27,7 +28,7 @@ ONE_PROCESS = ("count(distinct x), work_mem 1 GB", "count where abs(x) < 0", "co
 
 
 def main():
-    db = Place().cluster("bench", "shared_buffers = 2GB", "max_wal_size = 8GB", "jit = off").connect()
+    db = Place().cluster("bench", "shared_buffers = 2GB", "max_wal_size = 8GB", f"jit = {JIT}").connect()
     db("CREATE EXTENSION nay")
     db(f"CREATE TABLE t AS SELECT (x * 2654435761) % 4294967291 AS x FROM generate_series(1, {N}::bigint) x")
     db(f"CREATE TABLE keys AS SELECT (x * 2654435761) % 4294967291 AS x FROM generate_series({N - 100000}, {N + 100000}::bigint) x")
@@ -48,6 +49,11 @@ def main():
     print(f"nay_agg above sum: {(agg - total) / N * 1e9:.1f} ns/row; count(distinct) / nay_agg: {best['count(distinct x)'] / agg:.1f}")
     above = (best["count where nay_contains"] - best["count where abs(x) < 0"]) / N * 1e9
     print(f"nay_contains above abs: {above:.1f} ns/row")
+    for name in ("join", "join, reduced by nay_contains"):
+        db("SET max_parallel_workers_per_gather = 2")
+        print(f"\n{name}")
+        for line, in db(f"EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) {WAYS[name]}"):
+            print(f"  {line}")
 
 
 if __name__ == "__main__":

@@ -171,11 +171,11 @@ inline result<void> done(nay_status status, const nay_diag &diag) {
 }  // namespace detail
 
 namespace detail {
-/* A text for C, which would take what is before a zero byte. */
 /* Text of C; empty for NULL, as of a filter that was moved from. */
 inline std::string_view view_of(const char *text) {
   return text != nullptr ? std::string_view(text) : std::string_view();
 }
+/* False: C would take what is before the zero byte. */
 inline bool is_c_string(const std::string &text) { return text.find('\0') == std::string::npos; }
 inline failure zero_byte(const std::string &text) {
   return {NAY_EINVAL, "a zero byte", text.find('\0'), 0};
@@ -915,6 +915,10 @@ result<filter> filter::try_build(Range &&keys, const params &what) {
 
 /* view: a filter over bytes that stay where they are; nothing is allocated. It cannot be moved. */
 class view : public reader {
+  template <typename T> /* an lvalue is a T & */
+  using if_owned =
+      std::enable_if_t<std::is_same_v<T, std::string> || std::is_same_v<T, std::vector<uint8_t>>>;
+
  public:
   view() noexcept : reader(nullptr) { view_.size = sizeof view_; }
   view(const view &) = delete;
@@ -929,8 +933,13 @@ class view : public reader {
     if (status == NAY_OK) filter_ = nay_view_filter(&view_);
     return detail::done(status, diag);
   }
+  /* Of a temporary, whose bytes are gone when the call returns. */
+  template <typename T, typename = if_owned<T>>
+  void try_open(T &&, const secret * = nullptr) = delete;
 #ifdef NAY_HPP_EXCEPTIONS
   explicit view(bytes from, const secret *with = nullptr) : view() { try_open(from, with).value(); }
+  template <typename T, typename = if_owned<T>>
+  explicit view(T &&, const secret * = nullptr) = delete;
 #endif
 
  private:

@@ -20,6 +20,11 @@ static_assert(!std::is_copy_constructible_v<nay::builder> && std::is_nothrow_mov
 static_assert(!std::is_move_constructible_v<nay::view>, "a view has pointers into itself");
 static_assert(!std::is_convertible_v<int, nay::key> && !std::is_convertible_v<double, nay::key>);
 static_assert(sizeof(nay::filter) == sizeof(void *));
+#ifdef NAY_HPP_EXCEPTIONS
+static_assert(std::is_constructible_v<nay::view, std::vector<uint8_t> &> && std::is_constructible_v<nay::view, const char *> &&
+              !std::is_constructible_v<nay::view, std::vector<uint8_t>> && !std::is_constructible_v<nay::view, std::string>,
+              "a view of a temporary has no bytes");
+#endif
 
 static_assert(!nay::detail::stays<std::istream_iterator<std::string>>(), "it reads each word into the place of the last");
 static_assert(!nay::detail::lends<std::filesystem::path>::value, "a path converts to a new string");

@@ -88,7 +88,7 @@ const (
 	Ribbon     Kind = C.NAY_RIBBON
 	Range      Kind = C.NAY_RANGE
 	Map        Kind = C.NAY_MAP
-	List       Kind = C.NAY_LIST // built from C or by the command, read as a filter
+	List       Kind = C.NAY_LIST        // built from C or by the command, read as a filter
 	AutoStatic Kind = C.NAY_AUTO_STATIC // of NewPlan alone
 )
 
@@ -293,7 +293,7 @@ func NewFormat(layout string, p Params) (*Filter, error) {
 	if status := C.nay_format_new(format, &c, nil, &diag, &made); status != 0 {
 		return nil, failed(status, &diag)
 	}
-	return adopt(made, false), nil
+	return describe(adopt(made, p.Concurrent), p.KeyDescription)
 }
 
 func findFormat(layout string) (*C.nay_format, error) {

@@ -310,6 +310,9 @@ func TestKeys(t *testing.T) {
 	if !bytes.Equal(TimeKey(time.UnixMicro(5)), must(ParseKey("timestamp", "1970-01-01T00:00:00.000005Z"))) {
 		t.Error("timestamps")
 	}
+	if _, err := NewFormat("lab", Params{Keys: 1, BitsPerKey: 10, KeyDescription: "int"}); !errors.Is(err, ErrUnsupported) {
+		t.Errorf("a layout that states no keys: %v", err)
+	}
 	if _, err := ParseKey("colour", "red"); !errors.Is(err, ErrVersion) {
 		t.Errorf("no such type: %v", err)
 	}

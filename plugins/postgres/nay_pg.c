@@ -95,13 +95,20 @@ static void pg_validate(const void *bytes, size_t len) {
   if (status != NAY_OK) nay_pg_refuse(status, &diag);
 }
 
+/* The bytes that base64 stands for: unsigned since PostgreSQL 18. */
+#if PG_VERSION_NUM >= 180000
+typedef uint8 pg_b64_byte;
+#else
+typedef char pg_b64_byte;
+#endif
+
 NAY_PG_FUNCTION(nay_pg_in) {
   const char *text = PG_GETARG_CSTRING(0);
   size_t len = strlen(text);
   if (len > MaxAllocSize - 8) pg_too_large(len / 4 * 3);
   int cap = (int)(len / 4 * 3 + 3); /* pg_b64_dec_len overflows above 683 MiB */
   struct varlena *value = palloc(VARHDRSZ + (size_t)cap);
-  int got = pg_b64_decode(text, (int)len, VARDATA(value), cap);
+  int got = pg_b64_decode(text, (int)len, (pg_b64_byte *)VARDATA(value), cap);
   if (got < 0)
     ereport(ERROR,
             (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION), errmsg("nay: the text is not base64"),
@@ -120,7 +127,7 @@ NAY_PG_FUNCTION(nay_pg_out) {
                     errhint("Send it in binary, or split the keys.")));
   int cap = (int)((len + 2) / 3 * 4); /* pg_b64_enc_len overflows above 512 MiB */
   char *text = palloc((size_t)cap + 1);
-  int got = pg_b64_encode(VARDATA_ANY(value), (int)len, text, cap);
+  int got = pg_b64_encode((const pg_b64_byte *)VARDATA_ANY(value), (int)len, text, cap);
   if (got < 0) elog(ERROR, "nay: base64 did not fit");
   text[got] = 0;
   PG_RETURN_CSTRING(text);

@@ -4,6 +4,9 @@
 
 #include <postgres.h>
 
+#if PG_VERSION_NUM >= 160000
+#include <varatt.h>
+#endif
 #include <fmgr.h>
 #include <utils/palloc.h>
 #include "nay_sql.h"
@@ -17,8 +20,8 @@
 nay_allocator nay_pg_allocator(MemoryContext context);
 
 /* nay_pg_fail: ERROR with SQLSTATE and hint. */
-void nay_pg_fail(const nay_sql_error *error) pg_attribute_noreturn();
-void nay_pg_refuse(nay_status status, const nay_diag *diag) pg_attribute_noreturn();
+void nay_pg_fail(const nay_sql_error *error) __attribute__((noreturn));
+void nay_pg_refuse(nay_status status, const nay_diag *diag) __attribute__((noreturn));
 
 static inline void nay_pg_check(nay_status status, const nay_sql_error *error) {
   if (unlikely(status != NAY_OK)) nay_pg_fail(error);

@@ -23,11 +23,14 @@ typedef struct pg_agg_call {
   double fpr;
 } pg_agg_call;
 
+static void pg_interrupts(void) { CHECK_FOR_INTERRUPTS(); }
+
 /* work_mem * hash_mem_multiplier: what a hash table of the executor may take. */
 static void pg_limits(nay_sql_wish *wish) {
   wish->max_memory = get_hash_memory_limit();
   wish->max_file = NAY_PG_MAX_FILE;
   wish->memory = "work_mem";
+  wish->interrupts = pg_interrupts;
 }
 
 static void pg_null_argument(void) {

@@ -2,6 +2,7 @@
 #include "nay_pg.h"
 
 #include <access/detoast.h>
+#include <access/htup_details.h>
 #include <catalog/pg_type.h>
 #include <funcapi.h>
 #include <miscadmin.h>

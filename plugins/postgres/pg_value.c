@@ -10,6 +10,9 @@
 #include <utils/pg_locale.h>
 #include <utils/timestamp.h>
 #include <utils/uuid.h>
+#if PG_VERSION_NUM >= 190000
+#include <nodes/miscnodes.h>
+#endif
 
 /* PostgreSQL counts from 2000-01-01. */
 enum { DAYS_TO_2000 = 10957 };
@@ -132,9 +135,21 @@ static void pg_read_local(nay_sql_readings *readings, TimestampTz instant) {
   }
 }
 
+/* A local time of the session's zone as an instant; false: out of range. */
+static bool pg_is_instant(Timestamp local, TimestampTz *instant) {
+#if PG_VERSION_NUM >= 190000
+  ErrorSaveContext context = {T_ErrorSaveContext};
+  *instant = timestamp2timestamptz_safe(local, (Node *)&context);
+  return !context.error_occurred;
+#else
+  int overflow = 0;
+  *instant = timestamp2timestamptz_opt_overflow(local, &overflow);
+  return overflow == 0;
+#endif
+}
+
 void nay_pg_time(const nay_pg_type *type, Datum datum, nay_sql_readings *readings) {
   Timestamp time = DatumGetTimestamp(datum);
-  int overflow = 0;
   readings->n = 1;
   nay_pg_value(type, datum, &readings->values[0]);
   if (TIMESTAMP_NOT_FINITE(time) || pg_zone_is_utc()) return;
@@ -142,8 +157,8 @@ void nay_pg_time(const nay_pg_type *type, Datum datum, nay_sql_readings *reading
     pg_read_local(readings, time);
     return;
   }
-  TimestampTz instant = timestamp2timestamptz_opt_overflow(time, &overflow);
-  if (overflow == 0) pg_read_time(readings, instant);
+  TimestampTz instant;
+  if (pg_is_instant(time, &instant)) pg_read_time(readings, instant);
 }
 
 /* ---- any value ------------------------------------------------------------------------------- */

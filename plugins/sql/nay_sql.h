@@ -195,9 +195,11 @@ typedef struct nay_sql_wish {
   uint64_t nkeys;
   double fpr;
   nay_kind kind;
-  size_t max_memory;  /* of hashes: NAY_EFULL beyond; 0: no limit */
-  size_t max_file;    /* of the native file: NAY_EFULL beyond; 0: no limit */
-  const char *memory; /* what the engine calls max_memory, for hints; may be NULL */
+  size_t max_memory;        /* of hashes: NAY_EFULL beyond; 0: no limit */
+  size_t max_file;          /* of the native file: NAY_EFULL beyond; 0: no limit */
+  const char *memory;       /* what the engine calls max_memory, for hints; may be NULL */
+  void (*interrupts)(void); /* called now and then while many hashes are moved; may be NULL. It may
+                             * longjmp: then the state is only fit to be freed */
 } nay_sql_wish;
 
 /* nay_sql_wish_read: checks the arguments of SQL. nkeys is NULL when there is none; kind may be

@@ -287,6 +287,16 @@ static nay_status sqlite_wish(sqlite3_context *ctx, int argc, sqlite3_value **ar
   return NAY_OK;
 }
 
+/* Another n or fpr in a later row would be ignored: it is an error instead. */
+static nay_status sqlite_same(const nay_sql_agg *agg, int argc, sqlite3_value **argv,
+                              nay_sql_error *error) {
+  const nay_sql_wish *wish = nay_sql_agg_wish(agg);
+  if ((argc < 3 || sqlite3_value_double(argv[1]) == (double)wish->nkeys) &&
+      (argc < 2 || sqlite3_value_double(argv[argc == 2 ? 1 : 2]) == wish->fpr))
+    return NAY_OK;
+  return nay_sql_fail(error, NAY_EINVAL, NULL, "n and fpr must be the same in all rows of a group");
+}
+
 static void sqlite_agg_step(sqlite3_context *ctx, int argc, sqlite3_value **argv) {
   sqlite_agg *agg = sqlite3_aggregate_context(ctx, sizeof *agg);
   if (agg == NULL) {
@@ -301,6 +311,8 @@ static void sqlite_agg_step(sqlite3_context *ctx, int argc, sqlite3_value **argv
     status = sqlite_wish(ctx, argc, argv, &error, &wish);
     if (status == NAY_OK)
       status = nay_sql_agg_new(&wish, &nay_sqlite_allocator, &error, &agg->state);
+  } else {
+    status = sqlite_same(agg->state, argc, argv, &error);
   }
   nay_sql_value value;
   if (status == NAY_OK && sqlite3_value_type(argv[0]) != SQLITE_NULL) {

@@ -8,8 +8,10 @@
  *     p^k (1 + k(k-1)/2 * v/p^2)                                                             (1)
  *
  * with an error below 0.1% for m = 512 and up to 16 bits per key (0.6% at 40), less for larger m.
- * For tiny arrays (m <= 1024, few balls) the whole distribution of X is walked instead: one ball
- * takes X from x to x with chance x/m and to x+1 otherwise.
+ * For tiny arrays (m <= 1024, few balls) the FPR is exact. The k probes meet j bins with a chance
+ * that a walk over the probes gives: one probe takes j to j with chance j/m and to j+1 otherwise.
+ * And j given bins are all occupied with a chance that a walk over the balls gives: a ball falls
+ * into one of the j with chance j/m, and then j-1 are left. No term is negative.
  *
  * A few balls in a huge array leave q1 and q2 at 1 in a double. p is therefore computed as
  * -expm1(t ln(1-1/m)), and v, whose terms are of the order of 1 and whose value is that of p^2/m,
@@ -49,18 +51,21 @@ static double fpr_block(double m, uint32_t k, double q1, double q2) {
 }
 
 static double fpr_small(unsigned m, uint32_t k, uint64_t balls) {
-  double chance[FPR_SMALL_BITS + 1] = {1};
+  double meets[FPR_SMALL_BITS + 1] = {1}; /* [j]: the chance that the probes meet j bins */
+  double holds[FPR_SMALL_BITS + 1] = {1}; /* [j]: that j given bins are all occupied */
   const double per_bin = 1.0 / m;
-  unsigned top = 0; /* most occupied bins that are possible so far */
+  const unsigned most = k < m ? k : m;
+  for (uint32_t probe = 0; probe < k; probe++) {
+    for (unsigned j = probe < most ? probe + 1 : most; j > 0; j--)
+      meets[j] = (meets[j] * j + meets[j - 1] * (m - j + 1)) * per_bin;
+    meets[0] = 0;
+  }
   for (uint64_t ball = 0; ball < balls; ball++) {
-    if (top < m) top++;
-    for (unsigned x = top; x > 0; x--) {
-      chance[x] = (chance[x] * x + chance[x - 1] * (m - x + 1)) * per_bin;
-    }
-    chance[0] = 0;
+    for (unsigned j = most; j > 0; j--)
+      holds[j] = (holds[j] * (m - j) + holds[j - 1] * j) * per_bin;
   }
   double rate = 0;
-  for (unsigned x = 0; x <= top; x++) rate += chance[x] * nay__ipow((double)x / m, k);
+  for (unsigned j = 0; j <= most; j++) rate += meets[j] * holds[j];
   return fpr_clamp(rate);
 }
 

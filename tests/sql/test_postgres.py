@@ -297,6 +297,23 @@ def parallel(cluster, db):
     db("SET max_parallel_workers_per_gather = 0")
 
 
+@test("the memory of states is counted: a hash aggregate of many groups goes to disk, and makes the same filters")
+def counted(cluster, db):
+    made = []
+    for settings in (("enable_sort = off", "work_mem = '1MB'", "hash_mem_multiplier = 1"), ("enable_hashagg = off",)):
+        for setting in settings:
+            db(f"SET {setting}")
+        for call in ("nay_agg(x)", "nay_agg(x, 200, 0.01)"):
+            groups = f"SELECT x % 500 AS g, {call} AS f FROM big GROUP BY 1"
+            plan = "\n".join(row[0] for row in db(f"EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) {groups}"))
+            assert ("HashAggregate" in plan and "Disk Usage" in plan) or "GroupAggregate" in plan, plan
+            made.append((call, "HashAggregate" in plan, db.one(f"SELECT md5(string_agg(md5(f::bytea), '' ORDER BY g)) FROM ({groups}) s")))
+        for setting in settings:
+            db("RESET " + setting.split()[0])
+    for (call, hashed, one), (_, hashed_too, other) in zip(made[:2], made[2:]):
+        equal((call, hashed, hashed_too, one), (call, True, False, other))
+
+
 @test("filters of a table are detoasted and decoded once, up to sixteen: buffers do not grow with the rows")
 def cached(cluster, db):
     db("CREATE TABLE one AS SELECT nay_agg(x, 1000000, 0.01) AS f FROM big")

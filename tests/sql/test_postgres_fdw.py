@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """A table of 8 hash partitions on 3 servers: each partition's filter is made where its rows are, over postgres_fdw."""
 import sys
+import threading
+import time
 
 import postgres
 from postgres import Error, Place
@@ -78,6 +80,37 @@ def down(clusters, db):
     db("ROLLBACK")
     clusters[2].start()
     equal(db.one(UNITED, binary=True) == before, True)
+
+
+@test("a server that goes down while it aggregates is an error, and a retry works")
+def down_while_it_aggregates(clusters, db):
+    before = db.one(UNITED, binary=True)
+    holder, other, got = clusters[2].connect("shard"), clusters[0].connect(), []
+    holder("BEGIN")
+    holder("LOCK TABLE p5 IN ACCESS EXCLUSIVE MODE")  # server 2 has sent the filter of p2 and waits for the rows of p5
+
+    def ask():
+        try:
+            got.append(other(UNITED))
+        except Error as error:
+            got.append(error)
+    asking = threading.Thread(target=ask)
+    asking.start()
+    waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%p5%'"
+    watcher = clusters[2].connect()
+    for _ in range(1200):
+        if watcher.one(waiting) == "1":
+            break
+        time.sleep(0.05)
+    else:
+        raise AssertionError("the query does not reach p5")
+    clusters[2].stop("immediate")
+    asking.join(120)
+    assert len(got) == 1 and isinstance(got[0], Error) and got[0].state.startswith(("08", "57", "XX")), got
+    clusters[2].start()
+    equal(other.one(UNITED, binary=True) == before, True)
+    for client in other, holder, watcher:
+        client.close()
 
 
 def start():

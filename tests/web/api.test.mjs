@@ -61,6 +61,15 @@ test('what is no key is refused', () => {
   assert.equal(filter.stats().nbitsSet, 0);
 });
 
+test('names with a zero byte are refused', () => {
+  const filter = blocked();
+  fails('EINVAL', () => { filter.keyType = 'int\0x'; });
+  fails('EINVAL', () => blocked({ keyType: 'int\0' }));
+  fails('EINVAL', () => nay.formats.create('leveldb\0', { nkeys: 10, bitsPerKey: 10 }));
+  fails('EINVAL', () => nay.key.parse('int\0', '7'));
+  assert.equal(filter.keyType, 'text');
+});
+
 test('batches: arrays, iterables, lines, offsets, hashes give one filter', () => {
   const keys = [...numbered(3000), '', 'é', 'x'.repeat(70000), '😀'.repeat(40)];
   const one = blocked();

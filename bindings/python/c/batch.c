@@ -139,12 +139,9 @@ static bool batch_pointers(const py_block *b, size_t i, size_t n, const void **k
       lens[j] = b->lens[i + j];
       continue;
     }
-    if (c->offset_bytes == 8) {
-      from = ((const uint64_t *)c->offsets)[i + j];
-      to = ((const uint64_t *)c->offsets)[i + j + 1];
-    } else if (c->offset_bytes == 4) {
-      from = ((const uint32_t *)c->offsets)[i + j];
-      to = ((const uint32_t *)c->offsets)[i + j + 1];
+    if (c->offset_bytes != 0) {
+      from = py_offset(c->offsets, c->offset_bytes, i + j);
+      to = py_offset(c->offsets, c->offset_bytes, i + j + 1);
     }
     if (from > to || to > c->nbytes) return false;
     keys[j] = c->bytes != NULL ? (const uint8_t *)c->bytes + from : NULL;

@@ -243,6 +243,19 @@ void py_source_raise(py_source *source);
 /* Room for `more` bytes in the arena; false: no memory. */
 bool py_arena_reserve(py_source *source, size_t more);
 
+/* Offset i of 4 or 8 bytes; the interface does not promise alignment. */
+static inline uint64_t py_offset(const void *offsets, uint32_t offset_bytes, size_t i) {
+  uint64_t both;
+  uint32_t word;
+  const uint8_t *at = (const uint8_t *)offsets + i * offset_bytes;
+  if (offset_bytes == 8) {
+    memcpy(&both, at, sizeof both);
+    return both;
+  }
+  memcpy(&word, at, sizeof word);
+  return word;
+}
+
 bool py_raw_fits(const py_raw *raw, const py_typing *typing);
 bool py_raw_next(py_source *source, py_block *block);
 
@@ -303,10 +316,13 @@ bool py_params_read(PyObject *args, Py_ssize_t skip, const char *const *position
                     PyObject *kwargs, nay_kind kind, py_params *out);
 void py_params_done(py_params *params);
 
-/* Gives a filter the key description of its params; frees the filter on failure. */
+/* False: the text has a zero byte, where C would end it; a ValueError is set. */
+bool py_is_c_string(const char *name, const char *text, Py_ssize_t len);
+
 /* The layout of a name. NULL: a ValueError is set. */
 const nay_format *py_format_find(const char *name);
 
+/* Gives a filter the key description of its params; frees the filter on failure. */
 bool py_params_state_key(const py_params *params, nay_filter *filter);
 
 PyObject *py_plan(PyObject *module, PyObject *args, PyObject *kwargs);

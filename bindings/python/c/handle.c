@@ -328,8 +328,10 @@ int py_handle_set_key(PyObject *object, PyObject *value, void *unused) {
     PyErr_SetString(PyExc_TypeError, "a key type is a str, such as \"int\"");
     return -1;
   }
-  const char *text = PyUnicode_AsUTF8AndSize(value, NULL);
-  if (text == NULL || !py_key_is_type(text) || !py_wait(self, true)) return -1;
+  Py_ssize_t len;
+  const char *text = PyUnicode_AsUTF8AndSize(value, &len);
+  if (text == NULL || !py_is_c_string("key", text, len) || !py_key_is_type(text)) return -1;
+  if (!py_wait(self, true)) return -1;
   nay_status status = nay_filter_set_key(self->filter, text);
   if (status != NAY_OK) {
     nay_diag diag = {.what = "no key type of this version, or a layout that states none"};

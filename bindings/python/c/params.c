@@ -122,6 +122,12 @@ static bool params_secret(PyObject *value, uint8_t key[16]) {
   return ok;
 }
 
+bool py_is_c_string(const char *name, const char *text, Py_ssize_t len) {
+  if (strlen(text) == (size_t)len) return true;
+  PyErr_Format(PyExc_ValueError, "'%s' contains a zero byte", name);
+  return false;
+}
+
 const nay_format *py_format_find(const char *name) {
   const nay_format *format = nay_format_find(name);
   if (format == NULL) PyErr_Format(PyExc_ValueError, "no format '%s'", name);
@@ -135,7 +141,7 @@ static bool params_text(const struct params_field *field, PyObject *value, py_pa
   }
   Py_ssize_t len;
   const char *text = PyUnicode_AsUTF8AndSize(value, &len);
-  if (text == NULL) return false;
+  if (text == NULL || !py_is_c_string(field->name, text, len)) return false;
   if (field->type == PARAMS_HASH) return params_hash(text, &out->params.hash);
   if (field->type == PARAMS_FORMAT) return (out->format = py_format_find(text)) != NULL;
   if (field->type == PARAMS_RANGE_KEYS) return params_range_keys(text, out);

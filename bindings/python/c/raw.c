@@ -99,8 +99,7 @@ static bool raw_null(const py_raw *r, size_t i) {
 }
 
 static uint64_t raw_offset(const py_raw *r, size_t i) {
-  if (r->offset_bytes == 8) return ((const uint64_t *)r->offsets)[i];
-  return ((const uint32_t *)r->offsets)[i];
+  return py_offset(r->offsets, r->offset_bytes, i);
 }
 
 /* ---- texts ---- */

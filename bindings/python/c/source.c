@@ -145,6 +145,18 @@ static bool source_is_table(PyObject *keys) {
   return n > 1;
 }
 
+/* pandas' columns have both a dtype and Arrow's methods, which need pyarrow. */
+static bool source_is_of_pandas(PyObject *keys) {
+  PyObject *module = PyObject_GetAttrString((PyObject *)Py_TYPE(keys), "__module__");
+  PyObject *start = PyUnicode_FromString("pandas.");
+  bool is = module != NULL && PyUnicode_Check(module) && start != NULL &&
+            PyUnicode_Tailmatch(module, start, 0, PY_SSIZE_T_MAX, -1) == 1;
+  Py_XDECREF(module);
+  Py_XDECREF(start);
+  PyErr_Clear();
+  return is;
+}
+
 bool py_source_open(py_source *s, PyObject *keys) {
   memset(s, 0, sizeof *s);
   if (PyUnicode_Check(keys) || PyBytes_Check(keys) || PyByteArray_Check(keys)) {
@@ -162,10 +174,10 @@ bool py_source_open(py_source *s, PyObject *keys) {
     PyErr_SetString(PyExc_TypeError,
                     "a batch is one column of keys, and this is a table: name a column");
     ok = false;
+  } else if (py_arrow_is(keys) && !source_is_of_pandas(keys)) {
+    ok = py_arrow_open(s, keys);
   } else if (PyObject_HasAttrString(keys, "dtype")) {
     ok = source_column(s, keys);
-  } else if (py_arrow_is(keys)) {
-    ok = py_arrow_open(s, keys);
   } else if (PyObject_CheckBuffer(keys)) {
     ok = source_buffer(s, keys);
   } else {

@@ -178,6 +178,33 @@ def test_slices_of_arrow():
     assert Filter.build(fixed, 1e-9).check_many(["abc", "def", "fgh"]) == [True, True, False]
 
 
+def test_columns_with_a_dtype_and_the_methods_of_arrow():
+    class Both(arrow.Column):  # as a Series of polars
+        dtype = "String"
+
+        def __array__(self, *_):
+            raise AssertionError("the column is read by way of numpy")
+
+    words = ["a", None, "c"]
+    plain = arrow.strings(words)
+    both = Both("u", plain.keep, 3, null_count=1)
+    assert Filter.build(both, 1e-9, skip_nulls=True).check_many(["a", "b", "c"]) == [True, False, True]
+
+
+def test_buffers_of_arrow_at_odd_addresses():
+    words = [f"word{i}" for i in range(100)]
+    for large in (False, True):
+        column = arrow.strings(words, large)
+        for i in (1, 2):
+            data = bytes(column.keep[i])
+            moved = ctypes.create_string_buffer(b"\0" + data, len(data) + 1)
+            column.keep.append(moved)
+            column.buffers[i] = ctypes.addressof(moved) + 1
+        f = Filter.build(column, 1e-9)
+        assert all(f.check_many(words)) and f.check_many(column).all()
+        assert (f.hash_many(column) == f.hash_many(words)).all()
+
+
 def test_streams_of_arrow():
     parts = [["a", "b"], [], ["c", None], ["d"]]
     before = arrow.Column.released

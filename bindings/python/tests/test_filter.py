@@ -420,6 +420,19 @@ def test_notations_are_no_key_types():
     assert libnay.key_bytes("0x666f6f", "hex") == b"foo"
 
 
+def test_names_with_a_zero_byte():
+    for name, value in (("kind", "blocked"), ("key", "int"), ("hash", "xxh3"), ("format", "leveldb")):
+        with pytest.raises(ValueError, match="zero byte"):
+            Filter(10, **{name: value + "\0"})
+    f = made()
+    with pytest.raises(ValueError, match="zero byte"):
+        f.key = "int\0x"
+    assert f.key == "text"
+    for call in (lambda: Filter.decode(f.encode(), format="nay\0"), lambda: libnay.key_bytes(7, "int\0")):
+        with pytest.raises(ValueError):
+            call()
+
+
 class Labelled(Filter):
     def __init__(self, *args, **params):
         self.label = "mine"

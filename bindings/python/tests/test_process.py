@@ -284,6 +284,25 @@ def test_no_leaks():
     assert sanitized or resident() < before + 4_000_000
 
 
+@pytest.mark.skipif("NAY_SANITIZED" not in os.environ, reason="for the build with AddressSanitizer")
+@pytest.mark.parametrize("leak", [False, True])
+def test_leaksanitizer_blames_the_module_for_nothing(leak):
+    """The interpreter leaks of its own; what the module allocated is told by its name. With `leak` there is something."""
+    rounds = int(os.environ.get("NAY_PYTHON_OBJECTS", 1000))
+    code = f"""
+import ctypes, gc, libnay, test_process
+for i in range({rounds}): test_process.exercise(i)
+if {leak}:
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(libnay.Filter(1000)))
+gc.collect()
+"""
+    done = run(code, ASAN_OPTIONS=os.environ["ASAN_OPTIONS"] + ":detect_leaks=1:exitcode=0")
+    if "LeakSanitizer has encountered a fatal error" in done.stderr:
+        pytest.skip("LeakSanitizer cannot stop the threads here")
+    blamed = [part for part in done.stderr.split("\n\n") if "_libnay" in part]
+    assert bool(blamed) == leak, "\n\n".join(blamed)[:5000] or done.stderr[:2000]
+
+
 def test_no_reference_is_kept():
     key = "key-%d" % os.getpid()
     number = 10**18 + 7

@@ -69,8 +69,9 @@ class Memory {
     return this.decoder.decode(this.u8.slice(at >>> 0, this.u8.indexOf(0, at >>> 0)));
   }
 
-  /** Calls `use` with the address of a text that ends in 0. */
+  /** Calls `use` with the address of a text that ends in 0; one with a 0 inside is refused, as C would take what is before. */
   withText(text, use) {
+    if (text.includes('\0')) refuse('a zero byte', text.indexOf('\0'));
     const bytes = this.encoder.encode(text);
     return this.with(bytes.length + 1, (at) => {
       this.u8.set(bytes, at);

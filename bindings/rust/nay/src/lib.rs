@@ -18,24 +18,55 @@
 //! What asks is on [`Reader`], which [`Filter`] and [`View`] dereference to. What changes takes `&mut self`, so the compiler
 //! keeps changes and questions apart; [`Concurrent`] takes adds from many threads.
 //!
-//! A filter cannot be used after it is gone:
+//! A filter cannot be used after it is gone. This compiles, and each program below has one line of it in another place, so
+//! that the compiler refuses that alone:
 //!
-//! ```compile_fail
-//! let view = {
-//!     let file = nay::Filter::build(&nay::Params::rate(nay::Kind::Fuse, 0.01), ["a"]).unwrap().encode().unwrap();
-//!     nay::View::open(&file).unwrap()
-//! };
-//! view.may_contain("a");
 //! ```
-//!
-//! nor changed while another thread asks it:
-//!
-//! ```compile_fail
-//! let mut filter = nay::Filter::new(&nay::Params::new(nay::Kind::Bloom, 10, 0.01)).unwrap();
+//! # use nay::{Filter, Kind, Params, View};
+//! let file = Filter::build(&Params::rate(Kind::Fuse, 0.01), ["a"])?.encode()?;
+//! let view = View::open(&file)?;
+//! assert!(view.may_contain("a"));
+//! drop(file);
+//! let mut filter = Filter::new(&Params::new(Kind::Bloom, 10, 0.01))?;
+//! filter.add("a")?;
 //! std::thread::scope(|s| {
 //!     s.spawn(|| filter.may_contain("a"));
-//!     s.spawn(|| filter.add("a"));
 //! });
+//! drop(filter);
+//! # Ok::<(), nay::Error>(())
+//! ```
+//!
+//! a view of bytes that are gone:
+//!
+//! ```compile_fail
+//! # use nay::{Filter, Kind, Params, View};
+//! let file = Filter::build(&Params::rate(Kind::Fuse, 0.01), ["a"])?.encode()?;
+//! let view = View::open(&file)?;
+//! drop(file);
+//! assert!(view.may_contain("a"));
+//! # Ok::<(), nay::Error>(())
+//! ```
+//!
+//! a filter that was freed:
+//!
+//! ```compile_fail
+//! # use nay::{Filter, Kind, Params, View};
+//! let mut filter = Filter::new(&Params::new(Kind::Bloom, 10, 0.01))?;
+//! drop(filter);
+//! filter.add("a")?;
+//! # Ok::<(), nay::Error>(())
+//! ```
+//!
+//! a filter that changes while another thread asks it:
+//!
+//! ```compile_fail
+//! # use nay::{Filter, Kind, Params, View};
+//! let mut filter = Filter::new(&Params::new(Kind::Bloom, 10, 0.01))?;
+//! std::thread::scope(|s| {
+//!     s.spawn(|| filter.may_contain("a"));
+//!     filter.add("a").unwrap();
+//! });
+//! # Ok::<(), nay::Error>(())
 //! ```
 #![warn(missing_docs)]
 
