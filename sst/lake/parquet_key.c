@@ -231,8 +231,8 @@ static bool key_two_digits(const char *text, int64_t most, int64_t *n) {
 }
 
 /* Parses a time of day, HH:MM, HH:MM:SS or with a fraction, in the column's unit. */
-static nay_status key_time(const parquet_type *type, const char *text, size_t len, nay_diag *diag,
-                           uint64_t *value) {
+static nay_status key_time_of_day(const parquet_type *type, const char *text, size_t len,
+                                  nay_diag *diag, uint64_t *value) {
   int64_t hours, minutes, seconds = 0, unit = type->per_second, fraction = 0;
   if (unit == 0) return nay__fail(diag, NAY_ENOTSUP, "a unit of time unknown here", 0);
   bool fits = (len == 5 || len == 8 || (len > 9 && text[8] == '.')) && text[2] == ':' &&
@@ -269,7 +269,7 @@ static nay_status key_whole(const parquet_type *type, const char *text, size_t l
   } else if (type->logical == PARQUET_TIMESTAMP && !is_integer) {
     NAY_TRY(key_timestamp(type, text, len, diag, &value));
   } else if (type->logical == PARQUET_TIME && !is_integer) {
-    NAY_TRY(key_time(type, text, len, diag, &value));
+    NAY_TRY(key_time_of_day(type, text, len, diag, &value));
   } else {
     NAY_TRY(key_integer(type, text, len, diag, &value));
   }
@@ -359,8 +359,8 @@ static nay_status key_hex(size_t fixed_len, const char *text, size_t len, nay_di
 }
 
 /* Parses a value of fixed length. */
-static nay_status key_fixed(const parquet_type *type, const char *text, size_t len, nay_diag *diag,
-                            parquet_key *key) {
+static nay_status key_fixed_len(const parquet_type *type, const char *text, size_t len,
+                                nay_diag *diag, parquet_key *key) {
   size_t nbytes = (size_t)type->fixed_len;
   if (type->logical == PARQUET_UUID && nbytes == 16) {
     NAY_TRY(key_parse(NAY_KEY_UUID, text, len, diag, key->short_bytes));
@@ -397,7 +397,7 @@ nay_status nay_sst__parquet_key(const parquet_type *type, const char *text, size
         return nay__fail(diag, NAY_ENOTSUP, "a decimal in bytes of any length", 0);
       }
       return NAY_OK;
-    case PARQUET_FIXED: return key_fixed(type, text, len, diag, key);
+    case PARQUET_FIXED: return key_fixed_len(type, text, len, diag, key);
   }
   return nay__fail(diag, NAY_ENOTSUP, "an unknown type", 0);
 }
