@@ -22,13 +22,21 @@
 #define CONCURRENT_MIN 512u     /* for fewer keys the locks of regions cost more than stripes */
 #define CONCURRENT_PIECE 65536u /* of the batch: places in it have 16 bits */
 
+#define CONCURRENT_BYTES (CONCURRENT_BUFFER * 8)
+#define CONCURRENT_HASHES (NAY_NREGIONS * CONCURRENT_BUFFER)
+
 typedef struct concurrent_adds {
   nay_filter *f;
-  uint64_t *bitmap; /* of this piece of the batch, zeroed; NULL: nobody asks */
-  uint8_t used[NAY_NREGIONS];
-  uint64_t hashes[NAY_NREGIONS][CONCURRENT_BUFFER];
-  uint16_t places[NAY_NREGIONS][CONCURRENT_BUFFER]; /* in the piece; only if there is a bitmap */
+  uint64_t *bitmap;            /* of this piece of the batch, zeroed; NULL: nobody asks */
+  uint64_t *end[NAY_NREGIONS]; /* of the hashes in each buffer */
+  /* Buffers one after the other, aligned to their size: a full one ends at a multiple of it. */
+  uint64_t hashes[CONCURRENT_HASHES] __attribute__((aligned(CONCURRENT_BYTES)));
+  uint16_t places[CONCURRENT_HASHES]; /* of the hashes in the piece; only if there is a bitmap */
 } concurrent_adds;
+
+static uint64_t *concurrent_buffer(concurrent_adds *a, uint32_t region) {
+  return a->hashes + (size_t)region * CONCURRENT_BUFFER;
+}
 
 bool nay__concurrent_add_pays(const nay_filter *f, size_t n) {
   const nay_family_bulk *bulk = f->family->bulk;
@@ -36,14 +44,16 @@ bool nay__concurrent_add_pays(const nay_filter *f, size_t n) {
 }
 
 static NAY_NOINLINE void concurrent_flush(concurrent_adds *a, uint32_t region) {
+  uint64_t *hashes = concurrent_buffer(a, region);
+  unsigned n = (unsigned)(a->end[region] - hashes);
   nay__region_lock(a->f->locks, region);
-  uint64_t fresh =
-      a->f->family->bulk->add_held(a->f, a->hashes[region], a->used[region], a->bitmap != NULL);
+  uint64_t fresh = a->f->family->bulk->add_held(a->f, hashes, n, a->bitmap != NULL);
   nay__region_unlock(a->f->locks, region);
-  a->used[region] = 0;
+  a->end[region] = hashes;
   if (a->bitmap == NULL) return;
+  const uint16_t *places = a->places + (hashes - a->hashes);
   for (; fresh != 0; fresh &= fresh - 1) {
-    unsigned place = a->places[region][nay__ctz64(fresh)];
+    unsigned place = places[nay__ctz64(fresh)];
     a->bitmap[place / 64] |= (uint64_t)1 << place % 64;
   }
 }
@@ -56,12 +66,12 @@ NAY_INLINE void concurrent_append(concurrent_adds *a, const uint64_t *lo, unsign
   unsigned shift = nay__region_shift(nunits);
   for (unsigned i = 0; i < n; i++) {
     uint64_t unit = nay__reduce(lo[i], nunits);
-    uint32_t region = (uint32_t)(unit >> shift), at = a->used[region];
+    uint64_t region = unit >> shift, *at = a->end[region];
     if (prefetch) NAY_PREFETCH(bytes + unit * NAY_BLOCK_BYTES);
-    a->hashes[region][at] = lo[i];
-    if (report) a->places[region][at] = (uint16_t)(first + i);
-    a->used[region] = (uint8_t)++at;
-    if (NAY_UNLIKELY(at == CONCURRENT_BUFFER)) concurrent_flush(a, region);
+    if (report) a->places[at - a->hashes] = (uint16_t)(first + i);
+    *at++ = lo[i];
+    a->end[region] = at;
+    if (NAY_UNLIKELY((uintptr_t)at % CONCURRENT_BYTES == 0)) concurrent_flush(a, (uint32_t)region);
   }
 }
 
@@ -92,14 +102,15 @@ static void concurrent_add_piece(concurrent_adds *a, const nay_batch_input *in, 
     }
   }
   for (uint32_t region = 0; region < NAY_NREGIONS; region++) {
-    if (a->used[region] != 0) concurrent_flush(a, region);
+    if (a->end[region] != concurrent_buffer(a, region)) concurrent_flush(a, region);
   }
 }
 
 void nay__concurrent_add(nay_filter *f, const nay_batch_input *in, uint64_t *bitmap) {
   concurrent_adds a;
   a.f = f;
-  memset(a.used, 0, sizeof a.used);
+  for (uint32_t region = 0; region < NAY_NREGIONS; region++)
+    a.end[region] = concurrent_buffer(&a, region);
   for (size_t i = 0; i < in->n; i += CONCURRENT_PIECE) {
     unsigned n = (unsigned)nay__min_u64(in->n - i, CONCURRENT_PIECE);
     a.bitmap = bitmap != NULL ? bitmap + i / 64 : NULL;

@@ -38,12 +38,13 @@ const nay_kernels *nay__kernels_at(size_t i) {
 }
 
 const nay_kernels *nay__kernels_shared_at(size_t i) {
-  const nay_kernels *tables[3] = {&nay__kernels_shared_bytes};
+  const nay_kernels *tables[4] = {&nay__kernels_shared_bytes};
   size_t n = 1;
 #if NAY_HAS_X86_KERNELS
   for (size_t at = 0; nay__kernels_at(at) != NULL; at++) {
     if (nay__kernels_at(at) == &nay__kernels_avx2) tables[n++] = &nay__kernels_shared_avx2;
     if (nay__kernels_at(at) == &nay__kernels_avx512) tables[n++] = &nay__kernels_shared_avx512;
+    if (nay__kernels_at(at) == &nay__kernels_gfni) tables[n++] = &nay__kernels_shared_gfni;
   }
 #endif
   return i < n ? tables[i] : NULL;

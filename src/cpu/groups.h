@@ -53,7 +53,7 @@ extern const nay_partition_kernels nay__partition_avx512;
 extern const nay_hash_kernels nay__hash_avx512;
 
 extern const nay_kernels nay__kernels_shared_bytes, nay__kernels_shared_avx2,
-    nay__kernels_shared_avx512;
+    nay__kernels_shared_avx512, nay__kernels_shared_gfni;
 extern const nay_kernels nay__kernels_avx2;
 extern const nay_kernels nay__kernels_avx2_pdep; /* AVX2, and a PDEP that is not microcode */
 extern const nay_kernels nay__kernels_avx512;

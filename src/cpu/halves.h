@@ -24,7 +24,7 @@
 #define NAY_LEVELS_HEADER 64u
 #define NAY_LEVELS_ROW 64u
 #define NAY_MAX_LEVELS 64u
-#define NAY_LEVELS_CHUNK 8u /* so many are loaded before the first answer counts */
+#define NAY_LEVELS_CHUNK 16u /* so many are loaded before the first answer counts */
 
 /* Fields of the header. */
 enum {

@@ -77,7 +77,7 @@ typedef struct nay_blocked_add_kernels {
 struct nay_halves;
 typedef struct nay_scalable_kernels {
   /* For the levels that the payload has: chosen again when it grows. No branch of a test depends on
-   * a bit before the lines of eight levels are loaded. */
+   * a bit before the lines of sixteen levels are loaded. */
   nay_bits_probe (*choose_test)(const nay_bits *);
   uint64_t (*test64)(const nay_bits *, const uint64_t *hashes, unsigned n, const uint64_t *next);
   /* nay__halves_set */
@@ -93,6 +93,10 @@ typedef struct nay_window_kernels {
   nay_bits_probe test;
   uint64_t (*test64)(const nay_bits *, const uint64_t *hashes, unsigned n, const uint64_t *next);
   uint64_t (*find)(const nay_bits *, uint64_t hash); /* the generations that have all bits */
+  /* Adds keys to a generation. The bitmap of those that no generation had; *nchanged: how many had
+   * a bit clear in this one. */
+  uint64_t (*add64)(const nay_bits *, const uint64_t *hashes, unsigned n, const uint64_t *next,
+                    unsigned generation, unsigned *nchanged);
 } nay_window_kernels;
 
 /* ---- bloom ---- */

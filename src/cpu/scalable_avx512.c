@@ -7,7 +7,7 @@
  *
  * A core can only load the lines of as many keys at once as its reorder buffer has room for, so
  * the number of instructions of a probe counts even where it waits for memory. The usual filter, of
- * at most eight levels and 15 probes, whose levels but the last have both halves, has a loop
+ * at most sixteen levels and 15 probes, whose levels but the last have both halves, has a loop
  * without anything else (`few`).
  */
 #include "cpu/groups.h"
@@ -152,16 +152,25 @@ typedef struct scalable_avx512_batch {
   uint32_t missing[64] __attribute__((aligned(64))); /* in the current level */
 } scalable_avx512_batch;
 
-/* Which keys a half of the level has, 64 keys. next: prefetched, or NULL. */
+#define SCALABLE_SOON 8u
+#define SCALABLE_FAR ((uint64_t)8 << 20) /* bytes of a half */
+
+/* Which keys a half of the level has, 64 keys. next: prefetched, or NULL. soon: the level is out of
+ * cache, and lines that have come to L2 are prefetched again, into L1. */
 SCALABLE_TARGET NAY_INLINE void scalable_avx512_level(const nay_halves *level,
                                                       const uint64_t *hashes, const uint64_t *next,
-                                                      bool two, scalable_avx512_batch *batch) {
+                                                      bool two, bool soon,
+                                                      scalable_avx512_batch *batch) {
   const uint8_t *bytes = level->bytes;
   const uint64_t nblocks = level->nblocks;
   const __mmask32 lanes = (0x10001u << level->k) - 0x10001u;
   for (unsigned i = 0; i < 64; i++) {
     if (next != NULL) {
       NAY_PREFETCH(bytes + nay__reduce(next[i], nblocks) * ((two ? 2 : 1) * NAY_HALF_BYTES));
+    }
+    if (soon && i + SCALABLE_SOON < 64) {
+      NAY_PREFETCH_SOON(bytes + nay__reduce(hashes[i + SCALABLE_SOON], nblocks) *
+                                    ((two ? 2 : 1) * NAY_HALF_BYTES));
     }
     uint64_t block = nay__reduce(hashes[i], nblocks);
     __m512i line = two ? scalable_avx512_line(bytes, block) : scalable_avx512_twice(bytes, block);
@@ -203,12 +212,16 @@ SCALABLE_TARGET static uint64_t scalable_avx512_test_64(const nay_bits *b, const
       }
       continue;
     }
-    if (level.nhalves == 1) {
-      scalable_avx512_level(&level, hashes, later, false, &batch);
-    } else if (later == NULL) {
-      scalable_avx512_level(&level, hashes, NULL, true, &batch);
+    bool soon = level.nblocks >= SCALABLE_FAR / NAY_HALF_BYTES;
+    if (later == NULL) {
+      level.nhalves == 1 ? scalable_avx512_level(&level, hashes, NULL, false, false, &batch)
+                         : scalable_avx512_level(&level, hashes, NULL, true, false, &batch);
+    } else if (level.nhalves == 1) {
+      scalable_avx512_level(&level, hashes, later, false, soon, &batch);
+    } else if (soon) {
+      scalable_avx512_level(&level, hashes, later, true, true, &batch);
     } else {
-      scalable_avx512_level(&level, hashes, later, true, &batch);
+      scalable_avx512_level(&level, hashes, later, true, false, &batch);
     }
     found |= scalable_avx512_found(&batch);
   }

@@ -11,7 +11,8 @@
  *
  * Levels are tested from the last, which holds two thirds of the keys, without a branch on what is
  * found: such a branch is mispredicted, and would keep the CPU from loading the lines of the next
- * levels and the next keys. After eight levels, which hold all but one key of 6,561, there is one.
+ * levels and the next keys. After sixteen levels, which hold all but one key of 43 million, there
+ * is one.
  */
 
 SCALABLE_TARGET NAY_INLINE bool SCALABLE(test_levels)(const uint8_t *payload, unsigned nlevels,

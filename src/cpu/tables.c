@@ -140,6 +140,25 @@ const nay_kernels nay__kernels_shared_avx512 = {
     .hash = &nay__hash_avx512,
 };
 
+const nay_kernels nay__kernels_shared_gfni = {
+    .name = "shared_gfni",
+    .bmi2 = true,
+    .bloom = &nay__bloom_concurrent,
+    .blocked = &nay__blocked_avx512,
+    .blocked_add = &nay__blocked_add_gfni,
+    .counting = &nay__counting_avx512,
+    .scalable = &nay__scalable_avx512,
+    .window = &nay__window_avx512,
+    .fuse = &nay__fuse_vector,
+    .cuckoo = &nay__cuckoo_vector,
+    .sbbf = &nay__sbbf_avx512,
+    .ribbon = &nay__ribbon_gfni,
+    .banding = &nay__banding_gfni,
+    .range = &nay__range_pdep,
+    .partition = &nay__partition_avx512,
+    .hash = &nay__hash_avx512,
+};
+
 #endif /* NAY_HAS_X86_KERNELS */
 
 #if NAY_HAS_NEON_KERNELS

@@ -30,6 +30,14 @@ NAY_INLINE nay_unit_probe nay__unit_probe(uint32_t x, unsigned cells, unsigned a
   return (nay_unit_probe){x >> 28, (unsigned)cell * all};
 }
 
+/* nay__unit_set: sets a bit, numbered from the first of the unit, and returns 1 when it was clear.
+ * A byte is stored: its bits are where those of the word are. */
+NAY_INLINE unsigned nay__unit_set(uint8_t *unit, unsigned bit) {
+  unsigned old = unit[bit / 8], mask = 1u << bit % 8;
+  unit[bit / 8] = (uint8_t)(old | mask);
+  return ~old >> bit % 8 & 1;
+}
+
 /* nay__unit_word: one load; gcc makes nay__load64le of an indexed word a load for each byte. */
 NAY_INLINE uint64_t nay__unit_word(const uint8_t *unit, unsigned word) {
   uint64_t value;

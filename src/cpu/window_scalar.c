@@ -20,5 +20,5 @@ NAY_INLINE uint64_t window_scalar_find(const nay_bits *b, uint64_t hash) {
 #define WINDOW_TARGET
 #include "cpu/window_template.h"
 
-const nay_window_kernels nay__window_scalar = {window_scalar_test, window_scalar_test64,
-                                               window_scalar_find_one};
+const nay_window_kernels nay__window_scalar = {
+    window_scalar_test, window_scalar_test64, window_scalar_find_one, window_scalar_add_one_by_one};

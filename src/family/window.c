@@ -123,7 +123,13 @@ static void window_forget(nay_filter *f, uint64_t generations) {
   uint64_t mask = 0;
   for (unsigned cell = 0; cell < 64 / all; cell++) mask |= generations << cell * all;
   uint8_t *at = f->bits.bytes + WINDOW_HEADER, *end = f->bits.bytes + f->nbytes;
-  for (; at < end; at += 8) nay__store64le(at, nay__load64le(at) & ~mask);
+  const uint64_t kept = nay__little64(~mask);
+  for (; at < end; at += 8) {
+    uint64_t word; /* nay__load64le would be a load for each byte here */
+    memcpy(&word, at, sizeof word);
+    word &= kept;
+    memcpy(at, &word, sizeof word);
+  }
   for (unsigned i = 0; i < all; i++) {
     if ((generations >> i & 1) != 0) window_set_count(f, i, 0);
   }
@@ -160,11 +166,31 @@ NAY_INLINE nay_status window_add(nay_filter *f, nay_hash h, bool *is_new) {
     nay_unit_probe p = nay__unit_probe(x, cells, all);
     NAY_TRACE(WINDOW_BIT, 0, i, nay__reduce(h.lo, f->shape.nunits), p.word * 64 + p.shift + newest,
               newest, 0);
-    unsigned bit = p.shift + newest; /* a byte: its bits are where those of the word are */
-    unit[p.word * 8 + bit / 8] |= (uint8_t)(1u << bit % 8);
+    (void)nay__unit_set(unit, p.word * 64 + p.shift + newest);
   }
   window_set_count(f, newest, count + 1);
   return NAY_OK;
+}
+
+/* How many keys the newest generation takes for certain, whatever they change. */
+static unsigned window_room(const nay_filter *f, unsigned n) {
+  const uint8_t *header = f->bits.bytes;
+#ifdef NAY_WITH_TRACE
+  return 0; /* window_add traces */
+#endif
+  if (nay__load64le(header + WINDOW_AT_TICKS) != 0) return n;
+  uint64_t count = window_count(f, nay__load32le(header + WINDOW_AT_NEWEST));
+  uint64_t most = nay__load64le(header + WINDOW_AT_PER_GENERATION);
+  return count < most ? (unsigned)nay__min_u64(n, most - count) : 0;
+}
+
+/* Adds keys of which the newest generation takes all. */
+static uint64_t window_add_some(nay_filter *f, const uint64_t *lo, unsigned n,
+                                const uint64_t *next) {
+  unsigned newest = nay__load32le(f->bits.bytes + WINDOW_AT_NEWEST), nchanged;
+  uint64_t fresh = f->kernels->window->add64(&f->bits, lo, n, next, newest, &nchanged);
+  window_set_count(f, newest, window_count(f, newest) + nchanged);
+  return fresh;
 }
 
 static nay_status window_batch_add(nay_filter *f, const uint64_t *lo, const uint64_t *hi,
@@ -172,11 +198,20 @@ static nay_status window_batch_add(nay_filter *f, const uint64_t *lo, const uint
                                    size_t *taken) {
   (void)hi, (void)taken;
   uint64_t fresh = 0;
-  for (unsigned i = 0; i < n; i++) {
+  if (next != NULL && window_room(f, n) != n) {
+    window_prefetch(f, next, NULL, 64);
+    next = NULL;
+  }
+  for (unsigned i = 0, some; i < n; i += some) {
     bool is_new;
-    if (next != NULL) window_prefetch(f, next + i, NULL, 1);
-    (void)window_add(f, (nay_hash){lo[i], 0}, &is_new); /* which cannot fail */
-    fresh |= (uint64_t)is_new << i;
+    some = window_room(f, n - i);
+    if (some != 0) {
+      fresh |= window_add_some(f, lo + i, some, next) << i;
+    } else {
+      (void)window_add(f, (nay_hash){lo[i], 0}, &is_new); /* which cannot fail */
+      fresh |= (uint64_t)is_new << i;
+      some = 1;
+    }
   }
   if (bitmap != NULL) *bitmap = fresh;
   return NAY_OK;

@@ -5,6 +5,7 @@
 #include "base/bytes.h"
 #include "cpu/groups.h"
 #include "cpu/halves.h"
+#include "cpu/units.h"
 #include "hash/hash.h"
 #include "support/test.h"
 
@@ -51,6 +52,7 @@ static void groups_are_complete(void **state) {
   assert_true(t->counting->add && t->counting->remove);
   assert_true(t->scalable->choose_test && t->scalable->test64 && t->scalable->set);
   assert_true(t->window->test && t->window->test64 && t->window->find);
+  assert_non_null(t->window->add64);
   if (t->fuse != NULL) assert_true(t->fuse->test64 && t->fuse->prefetch64);
   if (t->cuckoo != NULL) assert_true(t->cuckoo->test64 && t->cuckoo->prefetch64);
   assert_true(t->sbbf->test && t->sbbf->test64);
@@ -527,7 +529,7 @@ static void same_answers_of_levels(void **state) {
   const nay_scalable_kernels *have = ((const nay_kernels *)*state)->scalable;
   uint64_t hashes[128], maybes = 0, all = 0;
   for (uint64_t round = 0; round < 400; round++) {
-    unsigned nlevels = 1 + (unsigned)(round % 20 == 19 ? 63 : round % 12);
+    unsigned nlevels = 1 + (unsigned)(round % 20 == 19 ? 63 : round % 18);
     a_payload_of_levels(nlevels, round % 3 == 0 ? 64 : 15, round << 32);
     nay_bits bits = {.bytes = levels_payload};
     nay_bits_probe probe = have->choose_test(&bits), model = want->choose_test(&bits);
@@ -558,6 +560,45 @@ static void same_bits_of_halves(void **state) {
       assert_memory_equal(a, b, sizeof a);
     }
   }
+}
+
+/* ---- window ---- */
+
+/* Batches of adds to one generation after the other, with keys that are in the batch twice or in
+ * another generation, for every number of generations and of probes. */
+static void same_adds_of_windows(void **state) {
+  const nay_window_kernels *want = nay__kernels_scalar.window;
+  const nay_window_kernels *have = ((const nay_kernels *)*state)->window;
+  enum { UNITS = 5, BYTES = NAY_WINDOW_HEADER + UNITS * NAY_WINDOW_UNIT };
+  static uint8_t a[BYTES], b[BYTES];
+  uint64_t hashes[128], again = 0, late = 0;
+  for (uint32_t all = 2; all <= 16; all++) {
+    for (uint32_t k = 1; k <= 64; k += k < 20 ? 1 : 11) {
+      memset(a, 0, sizeof a);
+      memset(b, 0, sizeof b);
+      nay_bits x = {.bytes = a, .nunits = UNITS, .k = k, .extra = all}, y = x;
+      y.bytes = b;
+      for (unsigned round = 0; round < 12; round++) {
+        unsigned n = round % 3 == 0 ? 64 : (round * 23 + k) % 65, changed, other;
+        unsigned generation = (round / 2 * 5 + all - 1) % all;
+        const uint64_t *next = n == 64 && round % 2 == 0 ? hashes + 64 : NULL;
+        for (unsigned i = 0; i < 128; i++) hashes[i] = nay_hash_mix((round * 31 + i * 7) % 97 + k);
+        uint64_t fresh = want->add64(&x, hashes, n, next, generation, &changed);
+        assert_true(have->add64(&y, hashes, n, next, generation, &other) == fresh);
+        assert_int_equal(other, changed);
+        assert_memory_equal(a, b, sizeof a);
+        for (unsigned i = 0; i < n; i++) {
+          uint64_t found = have->find(&y, hashes[i]);
+          assert_true((found >> generation & 1) != 0);
+          assert_true(found == want->find(&x, hashes[i]));
+        }
+        assert_true(nay__popcount64(fresh) <= changed);
+        again += n - changed;
+        late += changed - nay__popcount64(fresh);
+      }
+    }
+  }
+  assert_true(again > 0 && late > 0);
 }
 
 /* ---- sbbf ---- */
@@ -611,6 +652,7 @@ int main(void) {
     tests[n++] = (test_case)TEST_WITH(table->name, counts_one_by_one, table);
     tests[n++] = (test_case)TEST_WITH(table->name, same_answers_of_levels, table);
     tests[n++] = (test_case)TEST_WITH(table->name, same_bits_of_halves, table);
+    tests[n++] = (test_case)TEST_WITH(table->name, same_adds_of_windows, table);
     tests[n++] = (test_case)TEST_WITH(table->name, same_split_blocks, table);
     if (table->partition != NULL) {
       tests[n++] = (test_case)TEST_WITH(table->name, selects_a_range, table);

@@ -301,6 +301,56 @@ static void batches_are_single_adds(void **state) {
   nay_filter_free(many);
 }
 
+/* Every number of keys, from a sixteenth: batches of all lengths make what single adds make. */
+static void every_size_in_batches(void **state) {
+  (void)state;
+  static uint64_t hashes[2000], maybes[32];
+  for (unsigned i = 0; i < 2000; i++) hashes[i] = nay_hash_mix(i);
+  for (unsigned n = 1; n <= 2000; n++) {
+    nay_filter *one = make_scalable(n / 16 + 1), *many = make_scalable(n / 16 + 1);
+    add_range(one, 0, n);
+    for (unsigned at = 0, len; at < n; at += len) {
+      len = 1 + (n * 7 + at) % 200 < n - at ? 1 + (n * 7 + at) % 200 : n - at;
+      assert_ok(nay_filter_add_hash_many(many, hashes + at, NULL, len, NULL, NULL));
+    }
+    assert_true(one->nbytes == many->nbytes);
+    assert_memory_equal(one->bits.bytes, many->bits.bytes, one->nbytes);
+    assert_ok(nay_filter_may_contain_hash_many(many, hashes, NULL, n, maybes));
+    for (unsigned i = 0; i < n; i++) assert_true((maybes[i / 64] >> i % 64 & 1) != 0);
+    nay_filter_free(one);
+    nay_filter_free(many);
+  }
+}
+
+/* As many levels as there can be: a key of each is found one by one, in batches and in a file. */
+static void sixty_four_levels(void **state) {
+  (void)state;
+  nay_filter *f = make_scalable(100);
+  uint64_t hashes[64 * 20], maybes[20];
+  for (unsigned i = 0; i < 64; i++) {
+    nay_filter *b = make_scalable(20 + i % 7 * 5);
+    add_range(b, i * 20, i * 20 + 20);
+    if (i == 0) add_range(f, 0, 20);
+    if (i != 0) assert_ok(nay_filter_merge(f, b, 1.0, NULL));
+    nay_filter_free(b);
+  }
+  assert_int_equal(stats_of(f).nlevels, 64);
+  for (unsigned again = 0; again < 2; again++, reload(&f)) {
+    for (unsigned part = 0; part < 2; part++) { /* present; mostly absent */
+      for (unsigned i = 0; i < 64 * 20; i++) hashes[i] = nay_hash_mix(i + part * 5000);
+      assert_ok(nay_filter_may_contain_hash_many(f, hashes, NULL, 64 * 20, maybes));
+      unsigned nmaybe = 0;
+      for (unsigned i = 0; i < 64 * 20; i++) {
+        bool maybe = nay_filter_may_contain_hash(f, (nay_hash){hashes[i], 0});
+        assert_int_equal(maybe, maybes[i / 64] >> i % 64 & 1);
+        nmaybe += maybe;
+      }
+      assert_true(part == 0 ? nmaybe == 64 * 20 : nmaybe < 64 * 20 / 4);
+    }
+  }
+  nay_filter_free(f);
+}
+
 /* Who knows the number of keys needs one level; who starts too small keeps the rate all the same.
  */
 static void building_spreads_the_keys(void **state) {
@@ -388,6 +438,8 @@ int main(void) {
       TEST(joining_is_bounded),
       TEST(folding_finishes),
       TEST(batches_are_single_adds),
+      TEST(every_size_in_batches),
+      TEST(sixty_four_levels),
       TEST(bad_params_are_named),
       TEST(building_spreads_the_keys),
       TEST(the_planned_keys_need_no_growth),

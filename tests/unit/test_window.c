@@ -320,9 +320,8 @@ static void a_set_is_built_whole_or_refused(void **state) {
   }
 }
 
-static void batches_are_single_calls(void **state) {
-  (void)state;
-  nay_filter *one = make_window(300, 5, 0), *many = make_window(300, 5, 0);
+static void check_batches(uint32_t g, uint64_t ticks) {
+  nay_filter *one = make_window(300, g, ticks), *many = make_window(300, g, ticks);
   uint64_t hashes[1000], news[16], maybes[16];
   for (unsigned i = 0; i < 1000; i++) hashes[i] = nay_hash_mix(i * 7 % 700);
   assert_ok(nay_filter_add_hash_many(many, hashes, NULL, 1000, news, NULL));
@@ -339,10 +338,39 @@ static void batches_are_single_calls(void **state) {
   }
   assert_ok(nay_filter_clear(one));
   nay_filter_free(many);
-  many = make_window(300, 5, 0);
+  many = make_window(300, g, ticks);
   assert_true(same_bytes(one, many));
   nay_filter_free(one);
   nay_filter_free(many);
+}
+
+/* Batches in which generations end, and batches of one generation. */
+static void batches_are_single_calls(void **state) {
+  (void)state;
+  for (uint32_t g = 1; g <= 15; g++) {
+    check_batches(g, 0);
+    check_batches(g, 1000);
+  }
+}
+
+/* Every number of keys: what batches of all lengths make is what single adds make. */
+static void every_size_in_batches(void **state) {
+  (void)state;
+  static uint64_t hashes[2000];
+  for (unsigned i = 0; i < 2000; i++) hashes[i] = nay_hash_mix(i);
+  for (unsigned n = 1; n <= 2000; n++) {
+    uint32_t g = n % 3 == 0 ? 1 + n % 15 : 7;
+    uint64_t nkeys = n / 2 + 1;
+    nay_filter *one = make_window(nkeys, g, 0), *many = make_window(nkeys, g, 0);
+    for (unsigned i = 0; i < n; i++) assert_ok(nay_filter_add_hash(one, hash_of(i), NULL));
+    for (unsigned at = 0, len; at < n; at += len) {
+      len = 1 + (n * 7 + at) % 200 < n - at ? 1 + (n * 7 + at) % 200 : n - at;
+      assert_ok(nay_filter_add_hash_many(many, hashes + at, NULL, len, NULL, NULL));
+    }
+    assert_true(same_bytes(one, many));
+    nay_filter_free(one);
+    nay_filter_free(many);
+  }
 }
 
 /* A set has no order: builders must spread it over the generations, or the rate would suffer. */
@@ -456,6 +484,7 @@ int main(void) {
       TEST(repeats_and_the_last_adds),
       TEST(a_set_is_built_whole_or_refused),
       TEST(batches_are_single_calls),
+      TEST(every_size_in_batches),
       TEST(a_built_window_keeps_its_rate),
       TEST(a_builder_keeps_the_order),
       TEST(bad_params_are_named),
