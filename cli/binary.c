@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 
@@ -35,6 +36,59 @@ const binary_format *binary_recognise(const uint8_t *bytes, size_t len, bool *mo
     *more = true;
   }
   return NULL;
+}
+
+/* Whether the n bytes at `at` of a regular file are these. */
+static bool binary_is_at(int fd, uint64_t at, const char *bytes, size_t n) {
+  char read[4];
+  return fd >= 0 && pread(fd, read, n, (off_t)at) == (ssize_t)n && memcmp(read, bytes, n) == 0;
+}
+
+/* A number of protobuf; the number of its bytes, 0: it is cut off. */
+static size_t orc_varint(const uint8_t *at, size_t len, uint64_t *number) {
+  *number = 0;
+  for (size_t i = 0; i < len && i < 10; i++) {
+    *number |= (uint64_t)(at[i] & 0x7f) << (7 * i);
+    if (at[i] < 0x80) return i + 1;
+  }
+  return 0;
+}
+
+/*
+ * The stream is a list (0a) of messages that begin with k (08). Writers before the first release
+ * put the number of keys there and their words as numbers (18): readers of today, which take the
+ * first for k, deny every member.
+ */
+static orc_kind orc_stream(const uint8_t *head, size_t len, uint64_t nbytes) {
+  uint64_t message, k;
+  size_t at = 1, n = len > 1 && head[0] == 0x0a ? orc_varint(head + 1, len - 1, &message) : 0;
+  at += n;
+  if (n == 0 || message < 4 || message > nbytes - at || at + 2 > len || head[at] != 0x08) {
+    return ORC_NONE;
+  }
+  n = orc_varint(head + at + 1, len - at - 1, &k);
+  at += 1 + n;
+  if (n == 0 || k == 0 || at >= len) return ORC_NONE;
+  uint8_t tag = head[at];
+  if (tag == 0x18 || (tag == 0x11 && k > 255)) return ORC_PRERELEASE;
+  return tag == 0x1a || tag == 0x11 ? ORC_STREAM : ORC_NONE;
+}
+
+orc_kind binary_orc(int fd, const uint8_t *head, size_t len, uint64_t nbytes) {
+  /* an ORC file starts and, before its last byte, ends with its name */
+  if (len >= 4 && memcmp(head, "ORC", 3) == 0 && binary_is_at(fd, nbytes - 4, "ORC", 3)) {
+    return ORC_FILE;
+  }
+  return orc_stream(head, len, nbytes);
+}
+
+const char *binary_container(int fd, const uint8_t *head, size_t len, uint64_t nbytes) {
+  static const char *const orc[] = {NULL, "an ORC file", "a stream of ORC's Bloom filters",
+                                    "a stream of ORC's Bloom filters"};
+  if (len >= 4 && memcmp(head, "PFA1", 4) == 0 && binary_is_at(fd, nbytes - 4, "PFA1", 4)) {
+    return "a Puffin file";
+  }
+  return orc[binary_orc(fd, head, len, nbytes)];
 }
 
 #define ZEROS_END "; -0 if zero bytes end the keys"

@@ -75,6 +75,7 @@ static size_t plan_candidates(const plan_options *o, unsigned need, candidate *l
   for (int kind = 1; kind < PLAN_KINDS; kind++) {
     if (!is_filter_kind((nay_kind)kind)) continue;
     if (o->size.kind != NAY_AUTO && o->size.kind != (nay_kind)kind) continue;
+    if (o->size.kind == NAY_AUTO && kind == NAY_SBBF) continue; /* for exchange, never the best */
     candidate c = {.plan = {.size = sizeof c.plan},
                    .kind = (nay_kind)kind,
                    .traits = plan_traits(o, (nay_kind)kind)};

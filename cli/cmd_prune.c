@@ -59,6 +59,31 @@ static void prune_print_group(const prune_options *o, const char *path, uint64_t
   }
 }
 
+static void prune_print_file(const prune_options *o, const char *path, bool maybe,
+                             const prune_count *c) {
+  if (o->common.json) {
+    json_open(NULL, '{');
+    json_text("file", path);
+    json_bool("maybe", maybe);
+    json_count("nrow_groups", c->ngroups);
+    json_count("nmaybes", c->nmaybe);
+    json_count("nfilters", c->nfilters);
+    json_count("nbytes_read", c->nbytes_read);
+    json_end();
+  } else {
+    out_text("%s\n", path);
+  }
+}
+
+/* A file of which nothing is known: it is printed, without the numbers of its row groups. */
+static uint64_t prune_unread(const prune_options *o, const char *path, prune_count *all) {
+  prune_count none = {.ngroups = 0};
+  all->nfiles++;
+  if (o->invert || o->groups) return 0;
+  if (!o->common.quiet && !o->select.count) prune_print_file(o, path, true, &none);
+  return 1;
+}
+
 /* Returns how many are selected: of files, or with --row-groups of its row groups. */
 static uint64_t prune_file(const prune_options *o, const char *path, prune_count *all,
                            int *status) {
@@ -70,7 +95,8 @@ static uint64_t prune_file(const prune_options *o, const char *path, prune_count
   if (p == NULL) {
     message_error("%s: %s", path, why);
     *status = exit_worse(*status, exit_of(opened));
-    return 0;
+    /* a Parquet file whose footer is encrypted or damaged may hold anything */
+    return opened == NAY_EFORMAT || opened == NAY_EIO ? 0 : prune_unread(o, path, all);
   }
   prune_count c = {.ngroups = 0};
   nay_sst_parquet_info info = {.size = sizeof info};
@@ -93,25 +119,13 @@ static uint64_t prune_file(const prune_options *o, const char *path, prune_count
   nay_sst_parquet_stats(p, &info);
   nay_sst_parquet_free(p);
   bool selected = (c.nmaybe != 0) != o->invert;
-  if (selected && prints && !o->groups) {
-    if (o->common.json) {
-      json_open(NULL, '{');
-      json_text("file", path);
-      json_bool("maybe", c.nmaybe != 0);
-      json_count("nrow_groups", c.ngroups);
-      json_count("nmaybes", c.nmaybe);
-      json_count("nfilters", c.nfilters);
-      json_count("nbytes_read", info.nbytes_read);
-      json_end();
-    } else {
-      out_text("%s\n", path);
-    }
-  }
+  c.nbytes_read = info.nbytes_read;
+  if (selected && prints && !o->groups) prune_print_file(o, path, c.nmaybe != 0, &c);
   all->nfiles += c.nmaybe != 0;
   all->ngroups += c.ngroups;
   all->nmaybe += c.nmaybe;
   all->nfilters += c.nfilters;
-  all->nbytes_read += info.nbytes_read;
+  all->nbytes_read += c.nbytes_read;
   all->nbytes += info.nbytes;
   uint64_t ngroups = o->invert ? c.ngroups - c.nmaybe : c.nmaybe;
   return o->groups ? ngroups : selected;
@@ -184,11 +198,15 @@ const command command_prune = {
         "Reads the footer of each file, and of each Bloom filter of the column the header and one "
         "block of 32 bytes; no page and no statistic. A file is printed when one of its row groups "
         "may hold one of the values. Row groups without a filter, or with one that cannot be read, "
-        "may hold anything, so a value that is in a file is never missed.\n"
+        "may hold anything, and so may a Parquet file whose footer is encrypted or damaged, so a "
+        "value "
+        "that is in a file is never missed.\n"
         "\n"
-        "A value is a text in the column's own Parquet type: 42, 1.5, 2024-02-29, a UUID, hex for "
-        "bytes of a fixed length, the text itself for strings. A file without the column is "
-        "printed, with an error. -c counts the files, or with --row-groups the row groups.\n"
+        "A value is a text in the column's own Parquet type: 42, 1.5, 2024-02-29, 12:34:56, a "
+        "UUID, "
+        "hex for bytes of a fixed length, the text itself for strings. A file without the column, "
+        "or with a footer that cannot be read, is printed, with an error. -c counts the files, or "
+        "with --row-groups the row groups.\n"
         "\n"
         "Exit status: 0 when a file is printed, 1 when none is, 2 for trouble, 3 when a footer or "
         "a "

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "bads.h"
+#include "binary.h"
 #include "described.h"
 #include "descriptors.h"
 #include "numbers.h"
@@ -19,6 +20,9 @@
 #include "source.h"
 #include "sstable_name.h"
 #include "tablefile.h"
+
+/* Bytes from which a layout is recognised: small filters are all there. */
+#define FILTER_HEAD 65536u
 
 /* ---- reading ---- */
 
@@ -58,55 +62,6 @@ static file_bytes filter_read(int fd, const char *path, size_t most) {
   return b;
 }
 
-/* An ORC file starts and, before its last byte, ends with its name. */
-static bool filter_is_orc(const char *path, const file_bytes *b) {
-  char why[DIAG_TEXT];
-  uint8_t tail[4] = {0};
-  if (b->len < 4 || memcmp(b->at, "ORC", 3) != 0) return false;
-  int fd = filter_fd(path, why);
-  struct stat st;
-  bool is = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-            pread(fd, tail, sizeof tail, st.st_size - 4) == 4 && memcmp(tail, "ORC", 3) == 0;
-  if (fd >= 0 && fd != STDIN_FILENO) close(fd);
-  return is;
-}
-
-/* A number of protobuf; the number of its bytes, 0: it is cut off. */
-static size_t filter_varint(const uint8_t *at, size_t len, uint64_t *number) {
-  *number = 0;
-  for (size_t i = 0; i < len && i < 10; i++) {
-    *number |= (uint64_t)(at[i] & 0x7f) << (7 * i);
-    if (at[i] < 0x80) return i + 1;
-  }
-  return 0;
-}
-
-/*
- * The stream of Bloom filters of an ORC file, without the file: a list (0a) of messages that begin
- * with k (08). Writers before the first release put the number of keys there and their words as
- * numbers (18): readers of today, which take the first for k, deny every member.
- */
-static const char *filter_orc_stream(const file_bytes *b, uint64_t nbytes) {
-  uint64_t message, k;
-  size_t at = 1,
-         n = b->len > 1 && b->at[0] == 0x0a ? filter_varint(b->at + 1, b->len - 1, &message) : 0;
-  at += n;
-  if (n == 0 || message < 4 || message > nbytes - at || at + 2 > b->len || b->at[at] != 0x08)
-    return NULL;
-  n = filter_varint(b->at + at + 1, b->len - at - 1, &k);
-  at += 1 + n;
-  if (n == 0 || k == 0 || at >= b->len) return NULL;
-  uint8_t tag = b->at[at];
-  if (tag == 0x18 || (tag == 0x11 && k > 255)) {
-    return "probably Bloom filters of a pre-release writer of ORC: readers of today deny their "
-           "members, so they "
-           "are not read";
-  }
-  return tag == 0x1a || tag == 0x11
-             ? "probably a stream of ORC's Bloom filters, which are not read here"
-             : NULL;
-}
-
 static void filter_unrecognised(filter_file *file, const char *path, const file_bytes *b) {
   table_file table = tablefile_try(path, NULL);
   bool likely;
@@ -130,11 +85,19 @@ static void filter_unrecognised(filter_file *file, const char *path, const file_
         "a Puffin file, not a filter: nay check probes its filters, nay extract extracts them");
     return;
   }
-  const char *orc = filter_is_orc(path, b)
-                        ? "an ORC file, not a filter: ORC's Bloom filters are not read here"
-                        : filter_orc_stream(b, file->nbytes);
-  if (orc != NULL && guess == NULL) {
-    snprintf(file->why, sizeof file->why, "%s", orc);
+  static const char *const orc[] = {
+      [ORC_FILE] = "an ORC file, not a filter: ORC's Bloom filters are not read here",
+      [ORC_STREAM] = "probably a stream of ORC's Bloom filters, which are not read here",
+      [ORC_PRERELEASE] =
+          "probably Bloom filters of a pre-release writer of ORC: readers of today "
+          "deny their members, so they are not read",
+  };
+  char why[DIAG_TEXT];
+  int fd = filter_fd(path, why);
+  orc_kind kind = binary_orc(fd, b->at, b->len, file->nbytes);
+  if (fd >= 0 && fd != STDIN_FILENO) close(fd);
+  if (kind != ORC_NONE && guess == NULL) {
+    snprintf(file->why, sizeof file->why, "%s", orc[kind]);
     return;
   }
   if (guess != NULL) {
@@ -239,7 +202,7 @@ filter_file filterfile_try(const char *path, const filter_options *filter) {
   }
   struct stat st;
   bool regular = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && fd != STDIN_FILENO;
-  file_bytes b = filter_read(fd, path, regular ? 64 : SIZE_MAX);
+  file_bytes b = filter_read(fd, path, regular ? FILTER_HEAD : SIZE_MAX);
   if (regular && filter_is_gzip(b.at, b.len)) {
     free(b.at);
     b = filter_unpack(path);

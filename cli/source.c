@@ -97,16 +97,25 @@ static bool source_is_binary(const source *s, const source_use *use, const binar
   return false;
 }
 
-/* A filter of another system, by the numbers that it starts with and the length of the file. */
+/* A filter of another system, by the numbers that it starts with and the length of the file, or a
+ * file that holds filters. */
 static bool source_is_foreign(const source *s, const source_use *use, source_failure *fail) {
   struct stat st;
   if (fstat(s->fd, &st) != 0 || !S_ISREG(st.st_mode)) return false;
   bool likely;
-  const nay_format *is = nay_format_recognise(s->in, s->len, (uint64_t)st.st_size, &likely);
-  if (is == NULL) return false;
-  source_fail(fail, EXIT_TROUBLE, "%s is probably a filter (%s), not %s%s", s->name,
-              nay_format_name(is), use->wanted,
-              use->has_no_decompress ? "; --no-decompress reads its bytes as keys" : "");
+  uint64_t nbytes = (uint64_t)st.st_size;
+  const nay_format *is = nay_format_recognise(s->in, s->len, nbytes, &likely);
+  const char *container = binary_container(s->fd, s->in, s->len, nbytes);
+  const char *hint = use->has_no_decompress ? "; --no-decompress reads its bytes as keys" : "";
+  if (container != NULL) {
+    source_fail(fail, EXIT_TROUBLE, "%s is probably %s, not %s%s", s->name, container, use->wanted,
+                hint);
+  } else if (is != NULL) {
+    source_fail(fail, EXIT_TROUBLE, "%s is probably a filter (%s), not %s%s", s->name,
+                nay_format_name(is), use->wanted, hint);
+  } else {
+    return false;
+  }
   fail->binary = true;
   return true;
 }

@@ -142,8 +142,8 @@ typedef enum nay_hash_kind {
 } nay_hash_kind;
 
 /*
- * nay_kind: the families. The numbers are those of the file format and never change (11 is reserved
- * for sbbf filters); nay_kind_name tells whether this library has a family.
+ * nay_kind: the families. The numbers are those of the file format and never change;
+ * nay_kind_name tells whether this library has a family.
  */
 typedef enum nay_kind {
   NAY_AUTO = 0,         /* let the planner choose among the families that take adds */

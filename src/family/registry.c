@@ -4,14 +4,16 @@
 #include "family/list.h"
 #include "family/map.h"
 #include "family/range.h"
+#include "family/sbbf.h"
 
 #define REGISTRY_ENTRY(name) &nay__family_##name,
 static const nay_family *const registry[] = {NAY_FAMILIES(REGISTRY_ENTRY)};
 
-/* Native families that are built of more than hashes: nay__family_at leaves them out. */
-static const nay_family *const registry_keyed[] = {&nay__family_map, &nay__family_range,
-                                                   &nay__family_list};
-#define REGISTRY_NKEYED (sizeof registry_keyed / sizeof registry_keyed[0])
+/* Native families that nay__family_at leaves out: those that are built of more than hashes, and
+ * that of exchange, which no plan recommends. */
+static const nay_family *const registry_others[] = {&nay__family_map, &nay__family_range,
+                                                    &nay__family_list, &nay__family_sbbf};
+#define REGISTRY_NOTHERS (sizeof registry_others / sizeof registry_others[0])
 
 const nay_family *nay__family_at(size_t i) {
   return i < sizeof registry / sizeof registry[0] ? registry[i] : NULL;
@@ -22,8 +24,8 @@ const nay_family *nay__family_find(nay_kind kind) {
   for (size_t i = 0; (family = nay__family_at(i)) != NULL; i++) {
     if (family->kind == kind) return family;
   }
-  for (size_t j = 0; j < REGISTRY_NKEYED; j++) {
-    if (registry_keyed[j]->kind == kind) return registry_keyed[j];
+  for (size_t j = 0; j < REGISTRY_NOTHERS; j++) {
+    if (registry_others[j]->kind == kind) return registry_others[j];
   }
   return NULL;
 }
@@ -66,9 +68,9 @@ nay_status nay_kind_parse(const char *name, nay_kind *kind) {
       return NAY_OK;
     }
   }
-  for (size_t j = 0; j < REGISTRY_NKEYED; j++) {
-    if (strcmp(registry_keyed[j]->name, name) == 0) {
-      *kind = registry_keyed[j]->kind;
+  for (size_t j = 0; j < REGISTRY_NOTHERS; j++) {
+    if (strcmp(registry_others[j]->name, name) == 0) {
+      *kind = registry_others[j]->kind;
       return NAY_OK;
     }
   }

@@ -162,6 +162,33 @@ nay_status nay__fast_unpack(const nay_fast_layout *layout, unsigned bits, const 
                            dst != NULL ? dst + layout->header : NULL);
 }
 
+/* How many of the first n bits are set. */
+static uint64_t fast_count_bits(const uint8_t *bitmap, uint64_t n) {
+  uint64_t count = 0;
+  for (uint64_t i = 0; i < n; i++) count += bitmap[i / 8] >> i % 8 & 1;
+  return count;
+}
+
+/* Where the bitmap is not all there, the share of its bits that is set must be that of the cells.
+ */
+bool nay__fast_packed_fits(const nay_fast_layout *layout, unsigned bits, const uint8_t *head,
+                           size_t nhead, uint64_t len) {
+  uint64_t ncells, at = layout->pack_header, width = bits / 8;
+  if (nhead < at || layout->unpack_header(head, bits, NULL, NULL, &ncells) != NAY_OK) return false;
+  uint64_t nbitmap = nay__ceil_div(ncells, 8), rest = len - at - nbitmap;
+  uint64_t nused = rest / width;
+  if (len < at + nbitmap || rest % width != 0 || nused == 0 || nused > ncells) return false;
+  if (layout->most_used != NULL && nused > layout->most_used(head)) return false;
+  if (nhead >= at + nbitmap) {
+    return fast_count_bits(head + at, 8 * nbitmap) == nused &&
+           fast_count_bits(head + at, ncells) == nused;
+  }
+  double seen = 8.0 * (double)(nhead - at);
+  double share = (double)fast_count_bits(head + at, 8 * (nhead - at)) / seen;
+  double want = (double)nused / (double)ncells;
+  return share > want - 0.1 && share < want + 0.1;
+}
+
 /* A header that a packed file does not keep: its numbers are not those that the size gives. */
 static bool fast_header_is_usual(const nay_fast_layout *layout, const nay_filter *f) {
   uint8_t header[32];

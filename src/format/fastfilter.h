@@ -77,6 +77,8 @@ typedef struct nay_fast_layout {
   nay_fast_places (*places)(const nay_filter *, uint64_t h);
   /* how many keys the header states, or can have had at most */
   uint64_t (*nkeys)(const nay_shape *, const uint8_t *bytes);
+  /* cells that are not 0 in a packed file, at most; NULL: all */
+  uint64_t (*most_used)(const uint8_t *packed);
   /* the header of a packed file -> that in memory; sets *ncells. dst NULL: only that */
   nay_status (*unpack_header)(const uint8_t *bytes, unsigned bits, nay_diag *, uint8_t *dst,
                               uint64_t *ncells);
@@ -95,6 +97,9 @@ nay_status nay__fast_size(const nay_params *params, nay_sizing by, unsigned bits
 
 nay_status nay__fast_unpack(const nay_fast_layout *layout, unsigned bits, const uint8_t *bytes,
                             size_t len, nay_diag *diag, uint8_t *dst, size_t *size);
+/* nay__fast_packed_fits: the field `fits` of the packed layouts. */
+bool nay__fast_packed_fits(const nay_fast_layout *layout, unsigned bits, const uint8_t *head,
+                           size_t nhead, uint64_t len);
 nay_status nay__fast_pack(const nay_fast_layout *layout, const nay_filter *f, uint8_t *dst,
                           size_t *size);
 uint64_t nay__fast_packed_size(const nay_fast_layout *layout, const nay_shape *shape);
@@ -165,6 +170,9 @@ nay_status nay__fast_compose(const nay_format *format, const nay_shape *shape,
   static bool verbs##bits##_fits(const uint8_t *head, size_t nhead, uint64_t len) {           \
     return verbs##_fits(head, nhead, len, bits);                                              \
   }                                                                                           \
+  static bool verbs##bits##_packed_fits(const uint8_t *head, size_t nhead, uint64_t len) {    \
+    return nay__fast_packed_fits(&(layout), bits, head, nhead, len);                          \
+  }                                                                                           \
   static nay_status verbs##bits##_compose(                                                    \
       const nay_format *format, const nay_params *params, const nay_source *source,           \
       const nay_allocator *allocator, nay_diag *diag, nay_filter **filter) {                  \
@@ -194,6 +202,7 @@ nay_status nay__fast_compose(const nay_format *format, const nay_shape *shape,
 #define NAY_FAST_PACKED(verbs, bits)                                                       \
   .family = &verbs##bits##_family, .hash = &nay__fast_hash, .size_by = verbs##bits##_size, \
   .parse = verbs##bits##_parse, .unpack = verbs##bits##_unpack, .pack = verbs##_pack,      \
-  .planned = verbs##_planned, .packed_size = verbs##_packed_size, .interchanges = true
+  .planned = verbs##_planned, .packed_size = verbs##_packed_size,                          \
+  .fits = verbs##bits##_packed_fits, .interchanges = true
 
 #endif /* NAY_FASTFILTER_H */

@@ -141,6 +141,11 @@ static uint64_t bfuse_nkeys(const nay_shape *shape, const uint8_t *bytes) {
   return nay__load32le(bytes + FUSE_AT_SIZE);
 }
 
+/* A key sets one cell. */
+static uint64_t bfuse_most_used(const uint8_t *packed) {
+  return nay__load32le(packed + FUSE_AT_SIZE);
+}
+
 static const nay_fast_layout bfuse_layout = {
     .header = FUSE_HEADER,
     .pack_header = FUSE_PACK_HEADER,
@@ -148,6 +153,7 @@ static const nay_fast_layout bfuse_layout = {
     .unit_cells = bfuse_unit_cells,
     .places = bfuse_places,
     .nkeys = bfuse_nkeys,
+    .most_used = bfuse_most_used,
     .unpack_header = bfuse_unpack_header,
 };
 NAY_FAST_VERBS(bfuse, bfuse_layout)

@@ -188,6 +188,30 @@ static nay_status gcs_unpack(const uint8_t *bytes, size_t len, nay_diag *diag, u
   return gcs_read(&in, n, diag, dst);
 }
 
+/* Whether bytes can be the start of a text: UTF-8 without control characters. */
+static bool gcs_is_text(const uint8_t *p, size_t len) {
+  for (size_t i = 0; i < len;) {
+    uint8_t c = p[i++];
+    unsigned more = c < 0x80 ? 0 : c < 0xc2 ? 4 : c < 0xe0 ? 1 : c < 0xf0 ? 2 : c < 0xf5 ? 3 : 4;
+    if (more == 4 || c == 0x7f || (c < 0x20 && (c < '\t' || c > '\r'))) return false;
+    for (; more > 0 && i < len; more--) {
+      if (p[i++] >> 6 != 2) return false;
+    }
+  }
+  return true;
+}
+
+/* N values below N * M have at most N * M / 2^P one-bits. The numbers are those of some texts. */
+static bool gcs_fits(const uint8_t *head, size_t nhead, uint64_t len) {
+  uint64_t n = 0;
+  size_t start = gcs_count(head, nhead, &n), size;
+  uint32_t extra;
+  if (start == 0 || n == 0 || n > GCS_MAX_KEYS || gcs_is_text(head, nhead)) return false;
+  uint64_t least = n * GCS_LEAST_BITS, most = least + (n * GCS_M >> GCS_P);
+  if (len < start + nay__ceil_div(least, 8) || len > start + nay__ceil_div(most, 8)) return false;
+  return nhead < len || gcs_unpack(head, nhead, NULL, NULL, &size, &extra) == NAY_OK;
+}
+
 static nay_status gcs_parse(const uint8_t *flat, size_t len, nay_diag *diag, nay_shape *shape,
                             nay_span *payload) {
   (void)diag; /* unpack has checked */
@@ -331,6 +355,7 @@ const nay_format nay__format_bip158 = {
     .takes = NAY_TAKES_KEY,
     .size_by = gcs_size,
     .parse = gcs_parse,
+    .fits = gcs_fits,
     .planned = gcs_planned,
     .unpack = gcs_unpack,
     .pack = gcs_pack,

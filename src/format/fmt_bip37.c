@@ -65,6 +65,17 @@ static nay_status bip37_parse(const uint8_t *bytes, size_t len, nay_diag *diag, 
   return NAY_OK;
 }
 
+/* k and the flags are behind the array: without them only a length of 16 bits is enough. */
+static bool bip37_fits(const uint8_t *head, size_t nhead, uint64_t len) {
+  size_t nbytes = 0, start = bip37_start(head, nhead, &nbytes);
+  if (start == 0 || nbytes == 0 || nbytes > BIP37_MAX_BYTES) return false;
+  if (len != start + nbytes + BIP37_TRAILER) return false;
+  if (nhead < len) return start > 1;
+  const uint8_t *end = head + start + nbytes;
+  uint32_t k = nay__load32le(end);
+  return k != 0 && k <= BIP37_MAX_K && end[8] < BIP37_FLAGS;
+}
+
 /* The tweak is behind the array. */
 static uint64_t bip37_seed(const uint8_t *bytes) {
   size_t nbytes = 0, start = bip37_start(bytes, 3, &nbytes);
@@ -134,6 +145,7 @@ const nay_format nay__format_bip37 = {
     .size_by = bip37_size,
     .takes = NAY_TAKES_K | NAY_TAKES_SEED,
     .parse = bip37_parse,
+    .fits = bip37_fits,
     .seed = bip37_seed,
     .packed_size = bip37_planned_size,
     .size = bip37_encoded_size,

@@ -106,9 +106,9 @@ NAY_API nay_status nay_sst_parquet_filter_read(nay_sst_parquet *parquet, uint64_
 
 /*
  * nay_sst_parquet_key: writes the bytes that the filter hashes for a text to dst[0, cap), and their
- * number to *written; len + 16 bytes are always enough. doc/formats/parquet.md describes the types.
- * NAY_EINVAL: the text is no value of the column's type. NAY_ENOTSUP: no text can be parsed as this
- * type. NAY_EBUFFER.
+ * number to *written; len + 256 bytes are always enough. doc/formats/parquet.md describes the
+ * types. NAY_EINVAL: the text is no value of the column's type. NAY_ENOTSUP: no text can be parsed
+ * as this type. NAY_EBUFFER.
  */
 NAY_API nay_status nay_sst_parquet_key(const nay_sst_parquet *parquet, uint64_t column,
                                        const char *text, size_t len, nay_diag *diag, uint8_t *dst,

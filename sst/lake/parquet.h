@@ -28,14 +28,15 @@ typedef enum parquet_logical {
   PARQUET_TIMESTAMP, /* `per_second` units per second */
   PARQUET_TIME,
   PARQUET_UUID,
-  PARQUET_OPAQUE /* no text can be parsed as this type: INTERVAL, FLOAT16 */
+  PARQUET_FLOAT16,
+  PARQUET_INTERVAL
 } parquet_logical;
 
 typedef struct parquet_type {
   parquet_physical physical;
   parquet_logical logical;
   int32_t fixed_len, scale, width;
-  int64_t per_second;
+  int64_t per_second; /* 0: the unit is not known */
 } parquet_type;
 
 typedef struct parquet_column {
@@ -77,10 +78,13 @@ nay_status nay_sst__parquet_footer(nay_sst_parquet *p, nay_diag *diag);
 /* nay_sst__parquet_type_text: writes a short name of the type. */
 void nay_sst__parquet_type_text(const parquet_type *type, char *text, size_t cap);
 
+/* Bytes of the longest key that is not the caller's text itself: a value of fixed length. */
+#define PARQUET_KEY_MAX 256u
+
 /* parquet_key: the bytes that a filter hashes for a value: `short_bytes`, or the caller's text
    itself. */
 typedef struct parquet_key {
-  uint8_t short_bytes[16];
+  uint8_t short_bytes[PARQUET_KEY_MAX];
   const uint8_t *at;
   size_t len;
   bool any;       /* NaN: filters cannot exclude it */

@@ -55,9 +55,10 @@ typedef struct schema_element {
 static void footer_converted(parquet_type *type, int64_t converted) {
   if (converted == CONVERTED_DECIMAL) type->logical = PARQUET_DECIMAL;
   if (converted == CONVERTED_DATE) type->logical = PARQUET_DATE;
-  if (converted == CONVERTED_INTERVAL) type->logical = PARQUET_OPAQUE;
+  if (converted == CONVERTED_INTERVAL) type->logical = PARQUET_INTERVAL;
   if (converted == CONVERTED_TIME_MILLIS || converted == CONVERTED_TIME_MICROS) {
     type->logical = PARQUET_TIME;
+    type->per_second = converted == CONVERTED_TIME_MILLIS ? 1000 : 1000000;
   }
   if (converted == CONVERTED_TIMESTAMP_MILLIS || converted == CONVERTED_TIMESTAMP_MICROS) {
     type->logical = PARQUET_TIMESTAMP;
@@ -113,7 +114,7 @@ static void footer_logical(nay_thrift *t, const nay_thrift_field *of, parquet_ty
       case LOGICAL_TIME: type->logical = PARQUET_TIME; break;
       case LOGICAL_TIMESTAMP: type->logical = PARQUET_TIMESTAMP; break;
       case LOGICAL_UUID: type->logical = PARQUET_UUID; break;
-      case LOGICAL_FLOAT16: type->logical = PARQUET_OPAQUE; break;
+      case LOGICAL_FLOAT16: type->logical = PARQUET_FLOAT16; break;
       default: break;
     }
     footer_logical_member(t, member.id, type);

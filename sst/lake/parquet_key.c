@@ -3,11 +3,11 @@
  * encoding, without a length.
  *
  *   BOOLEAN 1 byte | INT32, FLOAT 4 | INT64, DOUBLE 8 | INT96 12, in hex | BYTE_ARRAY as it is
- *   FIXED_LEN_BYTE_ARRAY: a UUID, or hex
+ *   FIXED_LEN_BYTE_ARRAY: a UUID, a decimal, a FLOAT16, or hex
  *
- * Integers are little-endian. A date counts days, a timestamp counts the column's unit, and a
- * decimal is an integer of its digits. A text that no value of the column can equal is an error,
- * not a nay: it may be a typing mistake.
+ * Integers are little-endian. A date counts days, a time and a timestamp count the column's unit,
+ * and a decimal is an integer of its digits, in bytes of a fixed length big-endian. A text that no
+ * value of the column can equal is an error, not a nay: it may be a typing mistake.
  */
 #include "base/bytes.h"
 #include "lake/parquet.h"
@@ -53,14 +53,17 @@ void nay_sst__parquet_type_text(const parquet_type *type, char *text, size_t cap
       break;
     case PARQUET_DATE: (void)type_append(at, end, " (date)"); break;
     case PARQUET_TIMESTAMP:
+    case PARQUET_TIME:
+      at = type_append(at, end, type->logical == PARQUET_TIME ? " (time, " : " (timestamp, ");
       (void)type_append(at, end,
-                        type->per_second == 1000      ? " (timestamp, ms)"
-                        : type->per_second == 1000000 ? " (timestamp, us)"
-                                                      : " (timestamp, ns)");
+                        type->per_second == 1000         ? "ms)"
+                        : type->per_second == 1000000    ? "us)"
+                        : type->per_second == 1000000000 ? "ns)"
+                                                         : "unknown unit)");
       break;
-    case PARQUET_TIME: (void)type_append(at, end, " (time)"); break;
     case PARQUET_UUID: (void)type_append(at, end, " (uuid)"); break;
-    case PARQUET_OPAQUE: (void)type_append(at, end, " (other)"); break;
+    case PARQUET_FLOAT16: (void)type_append(at, end, " (float16)"); break;
+    case PARQUET_INTERVAL: (void)type_append(at, end, " (interval)"); break;
   }
 }
 
@@ -109,46 +112,101 @@ static nay_status key_integer(const parquet_type *type, const char *text, size_t
   return NAY_OK;
 }
 
-/* Parses a decimal: "12.5" with scale 2 is 1250. Digits beyond the scale must be zeros. */
-static nay_status key_decimal(const parquet_type *type, const char *text, size_t len,
-                              nay_diag *diag, uint64_t *value) {
-  size_t i = len != 0 && (text[0] == '-' || text[0] == '+');
-  bool negative = i != 0 && text[0] == '-', point = false, any = false;
-  uint64_t sum = 0, most = type->physical == PARQUET_INT32 ? INT32_MAX : INT64_MAX;
-  int32_t after = 0;
-  if (type->scale < 0 || type->scale > 18) {
-    return nay__fail(diag, NAY_ENOTSUP, "a decimal of this scale", 0);
+/* Big-endian numbers of len bytes. number_digit: times 10, plus a digit; false: too large. */
+static bool number_digit(uint8_t *number, size_t len, unsigned digit) {
+  unsigned carry = digit;
+  for (size_t i = len; i-- != 0; carry >>= 8) {
+    carry += 10u * number[i];
+    number[i] = (uint8_t)carry;
   }
-  for (; i < len; i++) {
+  return carry == 0;
+}
+
+static void number_negate(uint8_t *number, size_t len) {
+  unsigned carry = 1;
+  for (size_t i = len; i-- != 0; carry >>= 8) {
+    carry += (uint8_t)~number[i];
+    number[i] = (uint8_t)carry;
+  }
+}
+
+/* Parses the digits of a decimal, with the sign taken off: "12.5" with scale 2 is 1250. Digits
+   beyond the scale must be zeros. */
+static nay_status key_decimal_digits(const parquet_type *type, const char *text, size_t len,
+                                     nay_diag *diag, uint8_t *number, size_t nbytes) {
+  static const char too_large[] = "the number is outside of the column's type";
+  bool point = false, any = false;
+  int32_t after = 0;
+  for (size_t i = 0; i < len; i++) {
     if (text[i] == '.' && !point) {
       point = true;
       continue;
     }
     if (text[i] < '0' || text[i] > '9') return key_refuse(diag, "the text is not a decimal number");
     any = true;
-    uint64_t digit = (uint64_t)(text[i] - '0');
     if (point && after == type->scale) {
-      if (digit != 0) return key_refuse(diag, "the number has more digits than the column");
+      if (text[i] != '0') return key_refuse(diag, "the number has more digits than the column");
       continue;
     }
     after += point;
-    if (sum > (most - digit) / 10)
-      return key_refuse(diag, "the number is outside of the column's type");
-    sum = sum * 10 + digit;
-  }
-  for (; any && after < type->scale; after++) {
-    if (sum > most / 10) return key_refuse(diag, "the number is outside of the column's type");
-    sum *= 10;
+    if (!number_digit(number, nbytes, (unsigned)(text[i] - '0')))
+      return key_refuse(diag, too_large);
   }
   if (!any) return key_refuse(diag, "the text is not a decimal number");
-  *value = negative ? 0 - sum : sum;
+  for (; after < type->scale; after++) {
+    if (!number_digit(number, nbytes, 0)) return key_refuse(diag, too_large);
+  }
   return NAY_OK;
+}
+
+/* Parses a decimal as a big-endian number in two's complement. */
+static nay_status key_decimal(const parquet_type *type, const char *text, size_t len,
+                              nay_diag *diag, uint8_t *number, size_t nbytes) {
+  bool sign = len != 0 && (text[0] == '-' || text[0] == '+');
+  bool negative = sign && text[0] == '-';
+  /* digits that the column cannot have */
+  if (type->scale < 0 || (size_t)type->scale > 8 * nbytes) {
+    return nay__fail(diag, NAY_ENOTSUP, "a decimal of this scale", 0);
+  }
+  memset(number, 0, nbytes);
+  NAY_TRY(key_decimal_digits(type, text + sign, len - sign, diag, number, nbytes));
+  if (negative) number_negate(number, nbytes);
+  bool zero = true;
+  for (size_t i = 0; i < nbytes; i++) zero = zero && number[i] == 0;
+  if (!zero && (number[0] >= 0x80) != negative) {
+    return key_refuse(diag, "the number is outside of the column's type");
+  }
+  return NAY_OK;
+}
+
+/* Takes the digits of nanoseconds out of the text of a timestamp: writes the text without them to
+   `shorter`, and their number to *ns. False: there are none, or they make no such number. */
+static bool key_nanoseconds(const char *text, size_t len, char shorter[64], size_t *shorter_len,
+                            int64_t *ns) {
+  const char *point = len < 64 ? memchr(text, '.', len) : NULL;
+  size_t at = point != NULL ? (size_t)(point - text) + 7 : len, end = at;
+  if (at >= len) return false;
+  for (int64_t unit = *ns = 0; end < len && text[end] >= '0' && text[end] <= '9'; end++) {
+    unit = end == at ? 100 : unit / 10;
+    if (unit == 0 && text[end] != '0') return false;
+    *ns += (text[end] - '0') * unit;
+  }
+  memcpy(shorter, text, at);
+  memcpy(shorter + at, text + end, len - end);
+  *shorter_len = len - (end - at);
+  return end != at;
 }
 
 /* Parses an ISO 8601 timestamp in the column's unit. */
 static nay_status key_timestamp(const parquet_type *type, const char *text, size_t len,
                                 nay_diag *diag, uint64_t *value) {
   uint8_t bytes[16];
+  char shorter[64];
+  int64_t ns = 0;
+  if (type->per_second == 0) return nay__fail(diag, NAY_ENOTSUP, "a unit of time unknown here", 0);
+  if (type->per_second == 1000000000 && key_nanoseconds(text, len, shorter, &len, &ns)) {
+    text = shorter;
+  }
   NAY_TRY(key_parse(NAY_KEY_TIMESTAMP, text, len, diag, bytes));
   int64_t us = (int64_t)nay__load64le(bytes);
   if (us == INT64_MAX || us == INT64_MIN) return key_refuse(diag, "an infinite timestamp");
@@ -156,12 +214,40 @@ static nay_status key_timestamp(const parquet_type *type, const char *text, size
     if (us % 1000 != 0) return key_refuse(diag, "the column has milliseconds alone");
     us /= 1000;
   } else if (type->per_second == 1000000000) {
-    if (us > INT64_MAX / 1000 || us < INT64_MIN / 1000) {
+    if (us >= INT64_MAX / 1000 || us < INT64_MIN / 1000) {
       return key_refuse(diag, "the time is outside of the column's type");
     }
-    us *= 1000;
+    us = us * 1000 + ns;
   }
   *value = (uint64_t)us;
+  return NAY_OK;
+}
+
+/* Parses two digits that are at most `most`. */
+static bool key_two_digits(const char *text, int64_t most, int64_t *n) {
+  if (text[0] < '0' || text[0] > '9' || text[1] < '0' || text[1] > '9') return false;
+  *n = 10 * (text[0] - '0') + (text[1] - '0');
+  return *n <= most;
+}
+
+/* Parses a time of day, HH:MM, HH:MM:SS or with a fraction, in the column's unit. */
+static nay_status key_time_of_day(const parquet_type *type, const char *text, size_t len,
+                                  nay_diag *diag, uint64_t *value) {
+  int64_t hours, minutes, seconds = 0, unit = type->per_second, fraction = 0;
+  if (unit == 0) return nay__fail(diag, NAY_ENOTSUP, "a unit of time unknown here", 0);
+  bool fits = (len == 5 || len == 8 || (len > 9 && text[8] == '.')) && text[2] == ':' &&
+              key_two_digits(text, 23, &hours) && key_two_digits(text + 3, 59, &minutes);
+  if (fits && len > 5) fits = text[5] == ':' && key_two_digits(text + 6, 59, &seconds);
+  if (!fits) return key_refuse(diag, "the text is not a time, 12:34:56.789");
+  for (size_t i = 9; i < len; i++) {
+    if (text[i] < '0' || text[i] > '9') return key_refuse(diag, "the text is not a time");
+    unit /= 10;
+    if (unit == 0 && text[i] != '0') {
+      return key_refuse(diag, "the fraction is finer than the column's unit");
+    }
+    fraction += (text[i] - '0') * unit;
+  }
+  *value = (uint64_t)(((hours * 60 + minutes) * 60 + seconds) * type->per_second + fraction);
   return NAY_OK;
 }
 
@@ -170,8 +256,10 @@ static nay_status key_whole(const parquet_type *type, const char *text, size_t l
   uint8_t bytes[16];
   uint64_t value = 0;
   bool is_integer = key_is_integer(text, len);
+  size_t nbytes = type->physical == PARQUET_INT32 ? 4 : 8;
   if (type->logical == PARQUET_DECIMAL) {
-    NAY_TRY(key_decimal(type, text, len, diag, &value));
+    NAY_TRY(key_decimal(type, text, len, diag, bytes, nbytes));
+    for (size_t i = 0; i < nbytes; i++) value = value << 8 | bytes[i];
   } else if (type->logical == PARQUET_DATE && !is_integer) {
     NAY_TRY(key_parse(NAY_KEY_DATE, text, len, diag, bytes));
     value = nay__load64le(bytes);
@@ -180,10 +268,12 @@ static nay_status key_whole(const parquet_type *type, const char *text, size_t l
     }
   } else if (type->logical == PARQUET_TIMESTAMP && !is_integer) {
     NAY_TRY(key_timestamp(type, text, len, diag, &value));
+  } else if (type->logical == PARQUET_TIME && !is_integer) {
+    NAY_TRY(key_time_of_day(type, text, len, diag, &value));
   } else {
     NAY_TRY(key_integer(type, text, len, diag, &value));
   }
-  key_store(key, value, type->physical == PARQUET_INT32 ? 4 : 8);
+  key_store(key, value, nbytes);
   return NAY_OK;
 }
 
@@ -217,12 +307,46 @@ static nay_status key_float(const parquet_type *type, const char *text, size_t l
   return NAY_OK;
 }
 
+/*
+ * Rounds a double to the nearest half-precision number, in *half. False: it lies exactly between
+ * two of them.
+ */
+static bool key_half(uint64_t word, uint16_t *half) {
+  uint64_t magnitude = word << 1 >> 1;
+  int exponent = (int)(magnitude >> 52) - 1023;
+  uint64_t digits = (magnitude & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1) << 52;
+  unsigned shift = exponent >= -14 ? 42u : 42u + (unsigned)(-14 - exponent);
+  uint32_t bits = 0;
+  if (exponent > 15) {
+    bits = 0x7c00;
+  } else if (shift < 54) {
+    uint64_t left = digits & ((UINT64_C(1) << shift) - 1), middle = UINT64_C(1) << (shift - 1);
+    if (left == middle) return false;
+    bits = (uint32_t)(digits >> shift) + (left > middle);
+    if (exponent >= -14) bits += (uint32_t)(exponent + 14) << 10;
+  }
+  *half = (uint16_t)((uint32_t)(word >> 63) << 15 | (bits > 0x7c00 ? 0x7c00 : bits));
+  return true;
+}
+
+static nay_status key_float16(const char *text, size_t len, nay_diag *diag, parquet_key *key) {
+  uint8_t bytes[16];
+  uint16_t half;
+  NAY_TRY(key_parse(NAY_KEY_FLOAT, text, len, diag, bytes));
+  uint64_t word = nay__load64le(bytes);
+  if (!key_half(word, &half)) return key_refuse(diag, "the text lies between two floats");
+  key->any = word << 1 >> 1 > UINT64_C(0x7ff) << 52;
+  key->also_zero = (half & 0x7fff) == 0;
+  key_store(key, half, 2);
+  return NAY_OK;
+}
+
 /* Parses hex digits as a value of fixed length. */
 static nay_status key_hex(size_t fixed_len, const char *text, size_t len, nay_diag *diag,
                           parquet_key *key) {
   size_t written;
   if (fixed_len > sizeof key->short_bytes) {
-    return nay__fail(diag, NAY_ENOTSUP, "bytes of a fixed length above 16", 0);
+    return nay__fail(diag, NAY_ENOTSUP, "bytes of a fixed length above 256", 0);
   }
   nay_status status = nay_key_parse(NAY_KEY_HEX, text, len, diag, key->short_bytes,
                                     sizeof key->short_bytes, &written);
@@ -234,13 +358,30 @@ static nay_status key_hex(size_t fixed_len, const char *text, size_t len, nay_di
   return NAY_OK;
 }
 
+/* Parses a value of fixed length. */
+static nay_status key_fixed_len(const parquet_type *type, const char *text, size_t len,
+                                nay_diag *diag, parquet_key *key) {
+  size_t nbytes = (size_t)type->fixed_len;
+  if (type->logical == PARQUET_UUID && nbytes == 16) {
+    NAY_TRY(key_parse(NAY_KEY_UUID, text, len, diag, key->short_bytes));
+  } else if (type->logical == PARQUET_FLOAT16 && nbytes == 2) {
+    return key_float16(text, len, diag, key);
+  } else if (type->logical == PARQUET_DECIMAL && nbytes - 1 < sizeof key->short_bytes) {
+    NAY_TRY(key_decimal(type, text, len, diag, key->short_bytes, nbytes));
+  } else {
+    return key_hex(nbytes, text, len, diag, key);
+  }
+  key->at = key->short_bytes;
+  key->len = nbytes;
+  return NAY_OK;
+}
+
 nay_status nay_sst__parquet_key(const parquet_type *type, const char *text, size_t len,
                                 nay_diag *diag, parquet_key *key) {
   uint8_t bytes[16];
-  *key = (parquet_key){.at = (const uint8_t *)text, .len = len};
-  if (type->logical == PARQUET_OPAQUE) {
-    return nay__fail(diag, NAY_ENOTSUP, "no text is read as this type", 0);
-  }
+  key->at = (const uint8_t *)text;
+  key->len = len;
+  key->any = key->also_zero = false;
   switch (type->physical) {
     case PARQUET_BOOLEAN:
       NAY_TRY(key_parse(NAY_KEY_BOOL, text, len, diag, bytes));
@@ -252,21 +393,11 @@ nay_status nay_sst__parquet_key(const parquet_type *type, const char *text, size
     case PARQUET_FLOAT:
     case PARQUET_DOUBLE: return key_float(type, text, len, diag, key);
     case PARQUET_BYTE_ARRAY:
-      if (type->logical == PARQUET_DECIMAL) {
-        return nay__fail(diag, NAY_ENOTSUP, "a decimal in bytes", 0);
+      if (type->logical == PARQUET_DECIMAL) { /* writers need not choose the shortest form */
+        return nay__fail(diag, NAY_ENOTSUP, "a decimal in bytes of any length", 0);
       }
       return NAY_OK;
-    case PARQUET_FIXED:
-      if (type->logical == PARQUET_DECIMAL) {
-        return nay__fail(diag, NAY_ENOTSUP, "a decimal in bytes", 0);
-      }
-      if (type->logical != PARQUET_UUID) {
-        return key_hex((size_t)type->fixed_len, text, len, diag, key);
-      }
-      NAY_TRY(key_parse(NAY_KEY_UUID, text, len, diag, key->short_bytes));
-      key->at = key->short_bytes;
-      key->len = 16;
-      return NAY_OK;
+    case PARQUET_FIXED: return key_fixed_len(type, text, len, diag, key);
   }
   return nay__fail(diag, NAY_ENOTSUP, "an unknown type", 0);
 }

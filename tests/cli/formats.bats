@@ -403,3 +403,47 @@ FILES
     run -3 nay info cut
   done
 }
+
+# Filters and files of filters are no keys, whatever the command that reads keys.
+not_keys() { # FILE WORDS
+  local row
+  for row in "uniq %" "diff keys %" "common keys %" "build -o out %" "check keys.nay %" "add keys.nay %" \
+             "map build -o out %" "sst build -o out %"; do
+    # shellcheck disable=SC2086
+    run --separate-stderr nay ${row//%/$1}
+    [ "$status" -eq 2 ] && [ -z "$output" ] && [[ $stderr == *"$2"* ]] || { echo "$row $1: $status $output $stderr"; return 1; }
+    [ ! -e out ]
+  done
+}
+
+@test "filters of other systems are refused in the place of keys, and named" {
+  seq 1000 > keys
+  nay build -q -o keys.nay keys
+  engines=$GOLDEN/engines
+  not_keys "$engines/xorfilter/fuse8_pack_rnd_n10.bin" "probably a filter (binary-fuse8-packed)"
+  for form in fuse8 fuse16 xor8 xor16; do
+    name=${form/fuse/binary-fuse}-packed
+    for file in "$engines/xorfilter/${form}_pack_"*; do
+      case $file in *_n0.bin) continue ;; esac # nothing but zeros
+      nay info "$file" | grep -q "likely $name" || { echo "$file"; return 1; }
+    done
+  done
+  for file in "$engines"/bitcoin/gcs_*_P19_*; do
+    [ "$(wc -c < "$file")" -le 1 ] || nay info "$file" | grep -q 'likely bip158' || { echo "$file"; return 1; }
+  done
+  not_keys "$engines/bitcoin/gcs_bin_n10_P19_M784931_00010203.bin" "probably a filter (bip158)"
+  not_keys "$engines/bitcoin/filterload_bin_n10_for10_fp0.01_t0_f1.bin" "probably a filter (bip37)"
+  not_keys "$GOLDEN/puffin/one_small.puffin" "probably a Puffin file"
+  not_keys "$engines/guava/bf_mitz64_str_n0_p0.001.bin" "probably a filter (guava)"
+  printf '\x0a\x0c\x08\x04\x1a\x08\x01\x02\x03\x04\x05\x06\x07\x08' > stream
+  not_keys stream "probably a stream of ORC's Bloom filters"
+  printf 'ORC\x0a\x01\x02\x03ORC\x08' > f.orc
+  not_keys f.orc "probably an ORC file"
+}
+
+@test "keys that look like such files are keys" {
+  printf 'ORCHIDS\nare no ORC file\n' > text # a magic number at one end
+  printf 'PFA1\nPFA2\n' > puffin
+  head -c 254 /dev/zero | tr '\0' a > gcs # N = 97: of a length that 97 values can have
+  for file in text puffin gcs; do run -0 nay uniq $file; done
+}

@@ -49,7 +49,14 @@ PARQUET=$BATS_TEST_DIRNAME/../golden/parquet
   run -2 nay prune -e 7 a.parquet
   run -2 nay prune --in b a.parquet
   head -c 500 a.parquet > cut.parquet
-  run -3 nay prune --in b -e 7 cut.parquet
+  run -3 --separate-stderr nay prune --in b -e 7 cut.parquet
+  [ "$output" = cut.parquet ] # its end is missing: nothing is known of it
+  run -3 --separate-stderr nay prune -v --in b -e 7 cut.parquet
+  [ -z "$output" ]
+  printf 'PAREabcdefgh\x04\0\0\0PARE' > encrypted.parquet
+  run -2 --separate-stderr nay prune --in b -e 1000000 encrypted.parquet a.parquet
+  [ "$output" = encrypted.parquet ]
+  [[ $stderr == *"the footer of this Parquet file is encrypted"* ]]
 }
 
 @test "check --in reads keys in the type of the column" {

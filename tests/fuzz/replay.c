@@ -33,7 +33,7 @@ static void replay_file(const char *path, uint8_t *buffer) {
 
 int main(int argc, char **argv) {
   uint8_t *buffer = malloc(REPLAY_ROOM);
-  int tests = 0;
+  int tests = 0, failed = 0;
   for (int i = 1; i < argc; i++) {
     unsigned n = 0;
     DIR *dir = opendir(argv[i]);
@@ -45,9 +45,10 @@ int main(int argc, char **argv) {
       n++;
     }
     if (dir != NULL) closedir(dir);
+    failed += n == 0;
     printf("%s %d - %s: %u inputs\n", n != 0 ? "ok" : "not ok", ++tests, argv[i], n);
   }
   printf("1..%d\n", tests);
   free(buffer);
-  return 0;
+  return failed != 0;
 }

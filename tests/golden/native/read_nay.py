@@ -879,7 +879,32 @@ class Ribbon(Family):
         return True
 
 
-FAMILIES = {1: Bloom, 2: Blocked, 3: Counting, 4: Scalable, 5: Window, 6: Cuckoo, 7: Xor, 8: Fuse, 9: Ribbon}
+class Sbbf(Bloom):
+    """nunits blocks of 256 bits: block reduce32(hi32(h), nunits), one bit of each of its eight words."""
+
+    SALT = (0x47B6137B, 0x44974D91, 0x8824AD5B, 0xA2B7289D, 0x705495C7, 0x2DF1424B, 0x9EFC4947, 0x5C6BFB31)
+
+    @staticmethod
+    def shape_ok(f):
+        return 1 <= f.nunits <= 1 << 31 and f.k == 8 and f.extra == 0
+
+    @staticmethod
+    def length(f):
+        return f.nunits * 32
+
+    @staticmethod
+    def check_payload(f, p):
+        """Every value is possible."""
+
+    @classmethod
+    def positions(cls, h, nblocks, k):
+        block = (h >> 32) * nblocks >> 32
+        for word, salt in enumerate(cls.SALT):
+            yield block * 256 + 32 * word + ((h & MASK32) * salt & MASK32) // (1 << 27)
+
+
+FAMILIES = {1: Bloom, 2: Blocked, 3: Counting, 4: Scalable, 5: Window, 6: Cuckoo, 7: Xor, 8: Fuse, 9: Ribbon,
+            11: Sbbf}
 
 
 def main(args):

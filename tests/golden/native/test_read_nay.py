@@ -111,6 +111,7 @@ def check_families():
     registry = (HERE / "../../../src/family/families.h").read_text()
     names = re.findall(r"^  X\((\w+)\)", registry, re.M)
     here = [family.__name__.lower() for _, family in sorted(read_nay.FAMILIES.items())]
+    names.append("sbbf")  # registry.c: no plan recommends it
     report(sorted(here) == sorted(names), "the families of the registry are read", here, names)
     unwritten = [family.__name__ for number, family in read_nay.FAMILIES.items()
                  if number not in build_nay.BUILD and not hasattr(family, "add")]

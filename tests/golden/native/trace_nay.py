@@ -160,7 +160,18 @@ def ribbon(f, p, h):
             return
 
 
-TRACES = {1: bloom, 2: blocked, 3: counting, 4: scalable, 5: window, 6: cuckoo, 7: xor, 8: xor, 9: ribbon}
+def sbbf(f, p, h):
+    block = (h >> 32) * f.nunits >> 32
+    yield f"block = {block}"
+    for i, salt in enumerate(read_nay.Sbbf.SALT):
+        number = (h & MASK32) * salt & MASK32
+        value = bit(p, 256 * block + 32 * i + (number >> 27))
+        yield f"word {i}: {number:08x}, bit {number >> 27} is {value}"
+        if not value:
+            return
+
+
+TRACES = {1: bloom, 2: blocked, 3: counting, 4: scalable, 5: window, 6: cuckoo, 7: xor, 8: xor, 9: ribbon, 11: sbbf}
 
 
 def trace(f, key):

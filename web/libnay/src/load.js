@@ -86,7 +86,7 @@ function makeLibrary(m) {
   let hasher = null;
   const library = {
     version: m.text(x.nay_version()),
-    kinds: [...names.kinds.keys()].filter((kind) => !['map', 'range', 'list'].includes(kind) && !kind.startsWith('auto')),
+    kinds: [...names.kinds.keys()].filter((kind) => !['map', 'range', 'list', 'sbbf'].includes(kind) && !kind.startsWith('auto')),
     traits: (kind) => traitsOf(x.nay_kind_traits(names.kindNumber(kind))),
     key: typedKeys(m),
     hash(key) {
