@@ -9,6 +9,10 @@
 #include "keys.h"
 #include "output.h"
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 /* ---- fields of a line ---- */
 
 _Noreturn static void ranges_bad(const char *list) {
@@ -130,6 +134,20 @@ typedef struct csv_field {
   bool last_of_row;
 } csv_field;
 
+/* The delimiter or line end from p on, or `end`. */
+static inline const uint8_t *csv_stop(const uint8_t *p, const uint8_t *end, uint8_t delimiter) {
+#ifdef __SSE2__
+  const __m128i at = _mm_set1_epi8((char)delimiter), line = _mm_set1_epi8('\n');
+  for (; end - p >= 16; p += 16) {
+    __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
+    int mask = _mm_movemask_epi8(_mm_or_si128(_mm_cmpeq_epi8(v, at), _mm_cmpeq_epi8(v, line)));
+    if (mask != 0) return p + __builtin_ctz((unsigned)mask);
+  }
+#endif
+  while (p < end && *p != delimiter && *p != '\n') p++;
+  return p;
+}
+
 /* From the opening quote to what follows the closing one, which is put into *q. */
 static key_result csv_quoted(const key_reader *r, const uint8_t **q, const uint8_t *end, bool last,
                              csv_field *field, key_failure *fail) {
@@ -161,7 +179,7 @@ static key_result csv_next(const key_reader *r, const uint8_t *p, const uint8_t 
     key_result got = csv_quoted(r, &q, end, last, field, fail);
     if (got != KEY_OK) return got;
   } else {
-    while (q < end && *q != r->delimiter && *q != '\n') q++;
+    q = csv_stop(p, end, r->delimiter);
     field->len = (size_t)(q - p);
     bool ends_row = q == end || *q == '\n';
     if (ends_row && field->len > 0 && q[-1] == '\r') field->len--;
@@ -191,17 +209,19 @@ static const uint8_t *csv_text(const csv_field *field, uint8_t **to, size_t *len
   return text;
 }
 
-/* Whether field i is the column; in a header by its name, whose place the column gets. */
+/* Whether field i of a header is the column; by its name, whose place the column gets. */
 static key_result csv_is_column(const key_reader *r, const csv_field *field, size_t i, bool found,
                                 uint8_t *scratch, key_column *column, bool *is_it,
                                 key_failure *fail) {
   size_t len;
   *is_it = i == column->at;
-  if (!r->wants_header || column->name == NULL) return KEY_OK;
+  if (column->name == NULL) return KEY_OK;
   const uint8_t *text = csv_text(field, &scratch, &len);
   *is_it = len == strlen(column->name) && memcmp(text, column->name, len) == 0;
   fail->what = column == &r->column
                    ? "the header has this column twice: give its number with -k, and --header"
+               : r->value_is_partition
+                   ? "the header has the column of --partition twice: give its number, and --header"
                    : "the header has the column of --value twice: give its number, and --header";
   if (*is_it && found) return KEY_BAD;
   if (*is_it) column->at = i;
@@ -215,21 +235,27 @@ typedef struct csv_row {
   uint8_t *to; /* scratch memory */
 } csv_row;
 
+static key_result csv_take_name(key_reader *r, const csv_field *field, size_t i, const csv_row *row,
+                                bool *is_key, bool *is_value, key_failure *fail) {
+  key_result got = csv_is_column(r, field, i, row->key, row->to, &r->column, is_key, fail);
+  if (got != KEY_OK || !r->values) return got;
+  return csv_is_column(r, field, i, row->value, row->to, &r->value_column, is_value, fail);
+}
+
 static key_result csv_take(key_reader *r, const csv_field *field, size_t i, csv_row *row,
                            key_record *record, key_failure *fail) {
-  bool is_key, is_value = false;
-  key_result got = csv_is_column(r, field, i, row->key, row->to, &r->column, &is_key, fail);
-  if (got == KEY_OK && r->values) {
-    got = csv_is_column(r, field, i, row->value, row->to, &r->value_column, &is_value, fail);
+  bool is_key = i == r->column.at, is_value = r->values && i == r->value_column.at;
+  if (r->wants_header) {
+    key_result got = csv_take_name(r, field, i, row, &is_key, &is_value, fail);
+    if (got != KEY_OK) return got;
   }
-  if (got != KEY_OK) return got;
   if (is_key) record->text = csv_text(field, &row->to, &record->text_len);
   if (is_value) record->value = csv_text(field, &row->to, &record->value_len);
   if (row->value && r->value_is_rest) {
     record->value_len = (size_t)(field->at + field->len - record->value);
   }
-  row->key |= is_key;
-  row->value |= is_value;
+  if (is_key) row->key = true;
+  if (is_value) row->value = true;
   row->ninner += field->ninner;
   return KEY_OK;
 }
@@ -243,7 +269,9 @@ static key_result csv_check(const key_reader *r, const csv_row *row, bool blank,
                : row->key && r->value_is_rest ? KEY_VALUE_MISSING
                                               : "the row has too few columns";
   if (!found && !blank) return KEY_BAD;
-  fail->what = "-k and --value are the same column: give another one for the value";
+  fail->what = r->value_is_partition
+                   ? "-k and --partition are the same column: give another one for the partition"
+                   : "-k and --value are the same column: give another one for the value";
   bool same = r->values && r->column.at == r->value_column.at;
   return r->wants_header && same ? KEY_BAD : KEY_OK;
 }

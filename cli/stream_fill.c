@@ -185,19 +185,43 @@ static bool stream_not_text(key_stream *s, key_batch *b, const uint8_t *record, 
   return stream_fail(b, &fail);
 }
 
+/* Lines with no zero byte among them, which are most: from p on, where none ends before `from`.
+ * Returns what follows them. */
+static const uint8_t *stream_frame_lines(key_stream *s, key_batch *b, const uint8_t *p,
+                                         const uint8_t *from, const uint8_t *end) {
+  const uint8_t terminator = s->reader.terminator;
+  const bool skip_empty = s->reader.skip_empty;
+  const void **keys = b->keys;
+  size_t *lens = b->lens, n = b->n;
+  uint64_t nlines = 0;
+  while (n < BATCH_KEYS && p < end) {
+    const uint8_t *stop = memchr(from, terminator, (size_t)(end - from));
+    if (stop == NULL && !s->last) break;
+    if (stop == NULL) stop = end; /* stream_fill has put a terminator there */
+    keys[n] = p;
+    lens[n] = (size_t)(stop - p);
+    n += stop != p || !skip_empty;
+    nlines++;
+    from = p = stop + 1;
+  }
+  b->n = n;
+  s->reader.nrecords += nlines;
+  return p;
+}
+
 /* The common case: lines as they are. Returns how many bytes were used. A line with the byte `zero`
  * is left, with *bad set; NULL: there is none. */
 static size_t stream_frame_plain(key_stream *s, key_batch *b, size_t searched, const uint8_t *zero,
                                  bool *bad) {
   const uint8_t *start = b->memory->bytes, *p = start, *end = start + b->memory->len;
   const uint8_t *from = start + searched;
-  while (!batch_is_full(b) && p < end) {
+  while (zero != NULL && !batch_is_full(b) && p < end) {
     const uint8_t *stop = memchr(from, s->reader.terminator, (size_t)(end - from));
     if (stop == NULL) {
       if (!s->last) break;
       stop = end; /* stream_fill has put a terminator there */
     }
-    if (zero != NULL && zero < stop) {
+    if (zero < stop) {
       if (!stream_goes_on(s)) break;
       s->reader.nrecords++;
       stream_take_zero(s, b, p, stop);
@@ -211,6 +235,7 @@ static size_t stream_frame_plain(key_stream *s, key_batch *b, size_t searched, c
     s->reader.nrecords++;
     from = p = stop + 1;
   }
+  if (zero == NULL && !batch_is_full(b)) p = stream_frame_lines(s, b, p, from, end);
   *bad = zero != NULL && !stream_goes_on(s) && !batch_is_full(b);
   return p < end ? (size_t)(p - start) : b->memory->len;
 }

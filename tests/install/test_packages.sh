@@ -13,6 +13,13 @@ check() { # name command...
 skip() { n=$((n + 1)); echo "ok $n - $1 # SKIP $2"; }
 git -C "$source" rev-parse -q --verify HEAD > /dev/null || { echo "1..0 # SKIP no git checkout"; exit 0; }
 
+# a command in a root of its own, with the environment of a new container and the proxy of this machine
+inside() { # root command...
+  local root=$1 proxy; shift
+  for proxy in http_proxy https_proxy no_proxy; do [ -z "${!proxy:-}" ] || set -- "$proxy=${!proxy}" "$@"; done
+  env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM=dumb chroot "$root" env "$@"
+}
+
 # two clones: other directories, another umask, time zone and locale
 make_twice() {
   git clone -q "$source" "$work/one" && mkdir -p "$work/deep/er" && (umask 077 && git clone -q "$source" "$work/deep/er/two") &&
@@ -65,13 +72,34 @@ if [ -x "$work/static/cli/nay" ]; then
   if [ "$(id -u)" = 0 ]; then check "the static program in an empty root (Containerfile's last step)" alone; else skip "the static program in an empty root" "not root"; fi
 fi
 
+# the program for aarch64, under qemu: the same bytes and answers as of this machine's
+arm() {
+  local run=(qemu-aarch64-static "$work/arm/cli/nay") kind
+  (cd "$work/tree" && scripts/static arm64 "$work/arm") && readelf -h "$work/arm/cli/nay" | grep -q AArch64 && ! readelf -l "$work/arm/cli/nay" | grep -q INTERP || return 1
+  seq 20000 > "$work/keys"
+  for kind in bloom blocked counting scalable window cuckoo xor fuse ribbon; do
+    "$work/static/cli/nay" build -q -f -n 20000 -t "$kind" -o "$work/one.nay" "$work/keys" &&
+      "${run[@]}" build -q -f -n 20000 -t "$kind" -o "$work/other.nay" "$work/keys" && cmp "$work/one.nay" "$work/other.nay" &&
+      [ "$("${run[@]}" check -c "$work/one.nay" "$work/keys")" = 20000 ] || return 1
+  done
+  local pack; for pack in gzip zstd xz bzip2 lz4; do
+    "$pack" -c < "$work/keys" > "$work/packed" && "${run[@]}" uniq "$work/packed" | cmp - "$work/keys" || return 1
+  done
+  printf '{"id":1,"t":["a"]}\n{"id":"1.0e0"}\n{"id":1e0}\n' | "${run[@]}" uniq --jsonl -k id > "$work/arm.out" && [ "$(wc -l < "$work/arm.out")" = 2 ]
+}
+if command -v aarch64-linux-gnu-gcc > /dev/null && command -v qemu-aarch64-static > /dev/null && command -v apt-get > /dev/null && [ -x "$work/static/cli/nay" ]; then
+  check "the static program for aarch64, by Debian's libraries for it, under qemu" arm
+else
+  skip "the static program for aarch64" "no cross compiler or no qemu"
+fi
+
 # the steps of Containerfile, in a fresh root: RUN and COPY of its first stage; its second one is an empty root, see above
 container() {
   local step root=$work/container
   debootstrap --variant=minbase bookworm "$root" && mkdir "$root/src" && tar -xzf "$work"/a/*.tar.gz -C "$root/src" --strip-components=1 || return 1
   sed -e ':a' -e '/\\$/N; s/\\\n//; ta' "$source/Containerfile" | sed -n '1,/^FROM scratch/s/^RUN //p' > "$work/steps"
   [ "$(wc -l < "$work/steps")" = 2 ] || return 1
-  while read -r step; do chroot "$root" sh -c "$step" < /dev/null || return 1; done < "$work/steps"
+  while read -r step; do inside "$root" sh -c "$step" < /dev/null || return 1; done < "$work/steps"
   [ "$(seq 3 | chroot "$root" /build/cli/nay uniq -c)" = 3 ] && ! ldd "$root/build/cli/nay"
 }
 if [ "$(id -u)" = 0 ] && command -v debootstrap > /dev/null; then
@@ -121,11 +149,11 @@ echo "SELECT nay_contains(nay_agg(x), 42) FROM generate_series(1, 1000) x" > ask
 su postgres -c "/usr/lib/postgresql/$version/bin/postgres --single -D $data postgres" < one.sql | grep -q '"t"'
 tail -c 534 "$plugins/duckdb/nay.duckdb_extension" | grep -aq duckdb_signature
 apt-get purge -y $(dpkg -l | awk '/~local/ { print $2 }')
-! find / -xdev -path /debs -prune -o -path /tmp -prune -o -path /proc -prune -o -name '*nay*' -print | grep .
+! find / -xdev -path /debs -prune -o -path /tmp -prune -o -path /proc -prune -o -path /usr/share/zoneinfo -prune -o -name '*nay*' -print | grep . # there is a zone Asia/Qostanay
 SH
     installed() {
       debootstrap --variant=minbase bookworm "$work/fresh" && mkdir "$work/fresh/debs" &&
-        cp "$work"/deb/*.deb "$source"/tests/install/{consumer,sst_consumer}.c "$work/fresh/debs/" && chroot "$work/fresh" bash -s < "$work/try"
+        cp "$work"/deb/*.deb "$source"/tests/install/{consumer,sst_consumer}.c "$work/fresh/debs/" && inside "$work/fresh" bash -s < "$work/try"
     }
     if [ "$(id -u)" = 0 ] && command -v debootstrap > /dev/null; then
       check "the packages installed, tried and removed in a fresh root" installed
