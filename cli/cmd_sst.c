@@ -4,10 +4,11 @@
  */
 #include "tables.h"
 
-/* In the order of table_filter and table_codec in tables.h. */
+/* In the order of table_filter in tables.h. */
 static const char *const sst_filters[] = {"full", "partitioned", "leveldb", "small",
                                           "none", "quotient",    "range",   NULL};
-static const char *const sst_codecs[] = {"none", "snappy", "lz4", "zstd", NULL};
+#define CODEC_TEXT(name, id, text) text,
+static const char *const sst_codecs[] = {"none", NAY_CODECS(CODEC_TEXT) NULL};
 
 static int sst_run(options *common) {
   static int (*const verbs[])(sst_options *) = {sst_build, sst_get, sst_scan, sst_info,

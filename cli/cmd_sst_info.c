@@ -31,9 +31,10 @@ typedef struct table_facts {
 } table_facts;
 
 static const char *info_codec(const table_facts *t) {
-  static const char *const texts[] = {"none", "snappy", "zstd", "other", "lz4"};
   if (t->is_foreign) return t->foreign.codec_ignored ? "none" : t->foreign.codec;
-  return t->info.codec < 5 ? texts[t->info.codec] : "other";
+  if (t->info.codec == 0) return "none";
+  const char *name = nay_codec_name(t->info.codec);
+  return name != NULL ? name : "other";
 }
 
 static void info_json_filter(const table_facts *t) {

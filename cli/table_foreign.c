@@ -78,13 +78,10 @@ void table_foreign_json(const nay_sst *table, const nay_sst_foreign_info *info,
 
 /* ---- making ---- */
 
+/* nori's zstd frames do not state their size. */
 static const nay_sst_codec *foreign_codec(const sst_options *o) {
-  static const nay_codec_kind kinds[] = {0, NAY_CODEC_SNAPPY, NAY_CODEC_LZ4,
-                                         NAY_CODEC_ZSTD_UNSIZED};
-  if (o->compress == TABLE_RAW) return NULL;
-  const nay_sst_codec *codec = nay_codec_find(kinds[o->compress]);
-  if (codec == NULL) die(EXIT_TROUBLE, "this program was built without that codec");
-  return codec;
+  nay_codec_kind kind = table_codec(o);
+  return table_codec_find(kind == NAY_CODEC_ZSTD ? NAY_CODEC_ZSTD_UNSIZED : kind);
 }
 
 /* Of nori: a Bloom filter, whose size -b says, or quotient filters, and two codecs. */
@@ -97,7 +94,8 @@ static void foreign_check_nori(const sst_options *o) {
   if (o->table_filter == TABLE_QUOTIENT && o->size.bits_per_key != 0) {
     die(EXIT_TROUBLE, "-b is for --filter full: nori's quotient filters have a fixed size");
   }
-  if (o->compress == TABLE_SNAPPY) {
+  nay_codec_kind codec = table_codec(o);
+  if (codec != 0 && codec != NAY_CODEC_LZ4 && codec != NAY_CODEC_ZSTD) {
     die(EXIT_TROUBLE, "--compress: a table of nori takes none, lz4 or zstd");
   }
 }
@@ -113,7 +111,7 @@ static void foreign_check_minilsm(const sst_options *o) {
     die(EXIT_TROUBLE, "-b: a table of mini-lsm has %s",
         none ? "no filter on that day" : "always 10 bits per key: omit it");
   }
-  if (o->compress != TABLE_RAW) {
+  if (o->compress != 0) {
     die(EXIT_TROUBLE, "--compress: a table of mini-lsm is not compressed: omit it");
   }
 }

@@ -147,17 +147,18 @@ static void plan_prefix(const sst_options *o, table_plan *plan) {
   plan->write.prefix = &plan->prefix;
 }
 
-static void plan_codec(const sst_options *o, table_plan *plan) {
-  static const struct {
-    nay_codec_kind kind;
-    const char *name;
-  } codecs[] = {[TABLE_SNAPPY] = {NAY_CODEC_SNAPPY, "snappy"},
-                [TABLE_LZ4] = {NAY_CODEC_LZ4, "lz4"},
-                [TABLE_ZSTD] = {NAY_CODEC_ZSTD, "zstd"}};
-  if (o->compress == TABLE_RAW) return;
-  plan->write.codec = nay_codec_find(codecs[o->compress].kind);
-  if (plan->write.codec != NULL) return;
-  die(EXIT_TROUBLE, "this program was built without %s", codecs[o->compress].name);
+nay_codec_kind table_codec(const sst_options *o) {
+#define CODEC_KIND(name, id, text) NAY_CODEC_##name,
+  static const nay_codec_kind kinds[] = {0, NAY_CODECS(CODEC_KIND)};
+#undef CODEC_KIND
+  return kinds[o->compress];
+}
+
+const nay_sst_codec *table_codec_find(nay_codec_kind kind) {
+  if (kind == 0) return NULL;
+  const nay_sst_codec *codec = nay_codec_find(kind);
+  if (codec != NULL) return codec;
+  die(EXIT_TROUBLE, "this program was built without %s", nay_codec_name(kind & 0xff));
 }
 
 void table_set_filters(sst_options *o) {
@@ -217,7 +218,7 @@ void table_plan_make(const sst_options *o, table_plan *plan) {
   plan->write.properties = o->properties;
   if (o->block_bytes > TABLE_BLOCK_MOST) die(EXIT_TROUBLE, "--block: at most 1 GiB");
   plan->write.block_bytes = (uint32_t)o->block_bytes;
-  plan_codec(o, plan);
+  plan->write.codec = table_codec_find(table_codec(o));
 }
 
 /* ---- sorting ---- */

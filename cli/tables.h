@@ -7,8 +7,8 @@
 
 #include "options.h"
 
-/* --filter, --compress: the values in cmd_sst.c, in this order. TABLE_RANGE: in addition to one of
- * the others, or alone. */
+/* --filter: the values in cmd_sst.c, in this order. TABLE_RANGE: in addition to one of the others,
+ * or alone. */
 typedef enum table_filter {
   TABLE_FULL,
   TABLE_PARTITIONED,
@@ -19,7 +19,6 @@ typedef enum table_filter {
   TABLE_RANGE,
   TABLE_DEFAULT /* full, or none where the layout has no filter */
 } table_filter;
-typedef enum table_codec { TABLE_RAW, TABLE_SNAPPY, TABLE_LZ4, TABLE_ZSTD } table_codec;
 
 /* sst_options: of nay sst; the rows are in cmd_sst.c. */
 typedef struct sst_options {
@@ -29,8 +28,9 @@ typedef struct sst_options {
   select_options select;
   output_options output;
   /* a table to make */
-  unsigned filters;                /* --filter: a bit for each table_filter */
-  unsigned table_filter, compress; /* table_filter, table_codec */
+  unsigned filters;      /* --filter: a bit for each table_filter */
+  unsigned table_filter; /* table_filter */
+  unsigned compress;     /* --compress: 0, or the place of a codec in NAY_CODECS, from 1 */
   bool range_filter;
   uint64_t prefix_length, block_bytes, target_bytes;
   const char *prefix_delimiter;
@@ -47,6 +47,12 @@ typedef struct sst_options {
 /* table_open: exits on failure. *prefix becomes the table's extractor if that is one of ours,
  * and must stay while the table is open. */
 nay_sst *table_open(const char *path, const char *layout, nay_sst_prefix *prefix);
+
+/* table_codec: the codec that --compress names; 0: none. */
+nay_codec_kind table_codec(const sst_options *o);
+
+/* table_codec_find: the codec of this kind, NULL for 0. Exits if this program was built without. */
+const nay_sst_codec *table_codec_find(nay_codec_kind kind);
 
 /* table_set_comparator: --comparator, for all tables that are opened from then on. Exits when there
  * is none of that name. */

@@ -4,7 +4,7 @@
     stable or experimental   the first line of each header says which
     size                     every public struct begins with `size_t size`; SIZELESS lists the others
     diag                     `nay_diag *diag` is the last input: only outputs follow it
-    ctx                      a callback that takes a `void *ctx` takes it first
+    ctx                      a callback takes `void *ctx` first; in a struct of callbacks ctx stands behind the last of them
     flags                    parameters and fields named flags are uint32_t
     describe                 statistics are `nay_x_stats`: no call is named describe
     prefix                   a function, type or constant of libnaysst begins with nay_sst_ or NAY_SST_
@@ -68,6 +68,10 @@ def faults(name, text):
         if match[1] == "bool " and match[2] not in QUESTIONS:
             yield f"{match[2]}: a callback returns a nay_status, or answers a question about one key"
     for match in STRUCT.finditer(code):
+        fields = [f.strip() for f in match[2].split(";")]
+        last = max((i for i, f in enumerate(fields) if "(void *ctx" in f), default=-1)
+        if "void *ctx" in fields and fields.index("void *ctx") < last:
+            yield f"struct {match[1]}: ctx stands before a callback"
         if match[1] not in SIZELESS and not match[2].lstrip().startswith("size_t size;"):
             yield f"struct {match[1]} does not begin with its size"
 

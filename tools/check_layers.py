@@ -6,8 +6,9 @@
 
 A folder includes its own files and those of lower ranks. sst/ takes the public headers, base/ and os/ of libnay, and
 nothing else of src/. cli, plugins, examples, bench, web: only the public headers, but for the files of INSIDERS and
-the private header of EXCEPTIONS.
+the private header of EXCEPTIONS. In sst/ no two file names differ by a letter, or by singular and plural.
 """
+import itertools
 import pathlib
 import re
 import sys
@@ -69,6 +70,16 @@ def user_faults(path):
             yield f'includes "{name}": only public headers here'
 
 
+def alike(a, b):
+    """Whether two names differ by one letter, or by the plural of a word."""
+    if [word.rstrip("s") for word in a.split("_")] == [word.rstrip("s") for word in b.split("_")]:
+        return True
+    short, long = sorted((a, b), key=len)
+    if len(short) == len(long):
+        return sum(x != y for x, y in zip(a, b)) == 1
+    return any(long[:i] + long[i + 1:] == short for i in range(len(long)))
+
+
 def sources(tree):
     return (path for path in sorted((ROOT / tree).rglob("*.[ch]")) if path.parent != ROOT / "sst/include")
 
@@ -81,6 +92,8 @@ def main():
             if path.suffix == ".c" and path.name in names:
                 faults.append((path, f"has the name of {names[path.name]}: file names are unique"))
             names[path.name] = path.relative_to(ROOT)
+    stems = sorted({path.stem for path in sources("sst")})
+    faults += [(ROOT / "sst", f"{a} and {b} are names to confuse") for a, b in itertools.combinations(stems, 2) if alike(a, b)]
     for directory in ("cli", "plugins", "examples", "bench", "web"):
         paths = sorted((ROOT / directory).rglob("*.[ch]"))
         if not paths:

@@ -276,6 +276,16 @@ static const nay_sst_codec *const codec_list[] = {
 #endif
     NULL};
 
+const char *nay_codec_name(unsigned id) {
+  switch (id) {
+#define CODEC_NAME(name, number, text) \
+  case number: return text;
+    NAY_CODECS(CODEC_NAME)
+#undef CODEC_NAME
+    default: return NULL;
+  }
+}
+
 const nay_sst_codec *const *nay_codecs(size_t *n) {
   *n = sizeof codec_list / sizeof codec_list[0] - 1;
   return codec_list;

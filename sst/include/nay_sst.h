@@ -544,9 +544,9 @@ typedef struct nay_sst_counters {
   uint64_t cache_hits;            /* data blocks found in the cache */
   uint64_t operands;              /* merge operands that gets through a lookup have met */
   uint64_t index_loads;           /* indexes that were read into the cache */
-  uint64_t range_checks;          /* ranges that the range filter was asked for */
-  uint64_t range_useful;          /* of them, answered with nay: no block was read */
-  uint64_t range_false_positives; /* of them, answered with maybe, and no entry was in the range */
+  uint64_t range_checks;          /* probes of the range filter */
+  uint64_t range_useful;          /* range_checks answered nay: no block was read */
+  uint64_t range_false_positives; /* range_checks answered maybe for ranges without an entry */
   uint64_t reserved[1];           /* 0 */
 } nay_sst_counters;
 

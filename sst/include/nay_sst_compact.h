@@ -154,8 +154,8 @@ typedef struct nay_sst_outputs {
   size_t size; /* sizeof the struct: see ABI in nay.h */
   const char *(*next)(void *ctx);
   void (*done)(void *ctx, const nay_sst_output *output);
-  void *ctx;
   const nay_sst_target *(*next_target)(void *ctx);
+  void *ctx; /* the first argument of each call */
 } nay_sst_outputs;
 
 /*

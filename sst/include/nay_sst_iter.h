@@ -113,7 +113,6 @@ NAY_API nay_status nay_sst_iter_entry(const nay_sst_iter *iter, nay_sst_entry *e
  */
 typedef struct nay_sst_source {
   size_t size; /* sizeof the struct, the same in a whole array: see ABI in nay.h */
-  void *ctx;   /* the first argument of each call */
   nay_status (*first)(void *ctx);
   nay_status (*last)(void *ctx);
   nay_status (*seek)(void *ctx, const void *key, size_t len);
@@ -123,6 +122,7 @@ typedef struct nay_sst_source {
   const void *(*key)(void *ctx, size_t *len);
   const void *(*value)(void *ctx, size_t *len);
   void (*free)(void *ctx); /* called when the iterator is freed; may be NULL */
+  void *ctx;               /* the first argument of each call */
   bool stable;
 } nay_sst_source;
 

@@ -39,46 +39,46 @@ typedef struct nay_sst_puffin_property {
   const char *name, *value;
 } nay_sst_puffin_property;
 
-/* nay_sst_puffin_blob: a blob, to write or as it was read. All that it points to is valid during
-   the call. */
+/* nay_sst_puffin_blob: a blob that was read or is to be written. Its pointers are valid during the
+   call. */
 typedef struct nay_sst_puffin_blob {
   size_t size;       /* sizeof the struct: see ABI in nay.h */
   const char *type;  /* for example NAY_SST_PUFFIN_NAY */
   const char *codec; /* "zstd", "lz4"; NULL: stored as it is */
   const int32_t *fields;
   size_t nfields;
-  int64_t snapshot_id, sequence_number; /* -1: not known */
+  int64_t snapshot_id, sequence_number; /* -1: unknown */
   const nay_sst_puffin_property *properties;
   size_t nproperties;
-  const void *bytes; /* contents, uncompressed; read: NULL unless they were wanted */
+  const void *bytes; /* contents, uncompressed; a visitor gets NULL unless it wanted them */
   size_t len;
-  /* Of a blob that was read; writers ignore the rest */
+  /* A writer ignores the following fields */
   uint64_t index;
   uint64_t offset, nbytes; /* in the file, compressed */
-  /* The contents were wanted and cannot be had: NAY_ENOTSUP, the codec is missing; NAY_ECORRUPT;
-     NAY_EFULL, above max_bytes; NAY_ENOMEM, NAY_EIO */
+  /* Why the wanted contents are missing. NAY_ENOTSUP: there is no codec. NAY_EFULL: they are longer
+     than max_bytes. NAY_ECORRUPT, NAY_ENOMEM, NAY_EIO */
   nay_status status;
 } nay_sst_puffin_blob;
 
-/* nay_sst_puffin_info: a file as its footer describes it. */
+/* nay_sst_puffin_info: the description of a file. */
 typedef struct nay_sst_puffin_info {
   size_t size; /* sizeof the struct: see ABI in nay.h */
   uint64_t nbytes;
   uint64_t nbytes_footer;
   uint64_t nblobs;
   bool compressed_footer;
-  const nay_sst_puffin_property *properties; /* of the file: "created-by" */
+  const nay_sst_puffin_property *properties; /* properties of the file, such as "created-by" */
   size_t nproperties;
 } nay_sst_puffin_info;
 
 /* nay_sst_puffin_options: all fields except `size` may be zero. */
 typedef struct nay_sst_puffin_options {
   size_t size; /* sizeof the struct: see ABI in nay.h */
-  /* zstd (id 2) and LZ4 frames (id 4): those of nay_codecs.h, or your own */
+  /* Codecs for zstd (id 2) and LZ4 frames (id 4): those of nay_codecs.h, or your own */
   const nay_sst_codec *const *codecs;
   size_t ncodecs;
   uint64_t max_bytes; /* limit for an uncompressed footer or blob; 0: 1 GiB */
-  /* Writer: properties of the file, and whether its footer is compressed, with LZ4 */
+  /* For a writer: properties of the file, and whether to compress the footer with LZ4 */
   const nay_sst_puffin_property *properties;
   size_t nproperties;
   bool compress_footer;
@@ -94,11 +94,12 @@ typedef nay_status (*nay_sst_puffin_visitor)(void *ctx, const nay_sst_puffin_inf
                                              const nay_sst_puffin_blob *blob, bool *wanted);
 
 /*
- * nay_sst_puffin_visit: reads the footer of a file, and of its blobs those that are wanted. Nothing
- * is visited unless the whole footer is in order. NAY_EFORMAT: not a Puffin file. NAY_ECORRUPT: its
- * end is missing, lengths or JSON are wrong, a blob lies outside of the file or two share bytes.
- * NAY_EVERSION: a flag that this library does not know. NAY_ENOTSUP: the footer is compressed and
- * its codec is missing. NAY_EFULL: its size is above max_bytes. NAY_EIO, NAY_ENOMEM.
+ * nay_sst_puffin_visit: reads the footer of a file, and the blobs that the visitor wants. Nothing
+ * is visited unless the whole footer is valid. NAY_EFORMAT: not a Puffin file. NAY_ECORRUPT: the
+ * end of the file is missing, lengths or JSON are invalid, a blob lies outside of the file, or two
+ * blobs share bytes. NAY_EVERSION: a flag that this library does not know. NAY_ENOTSUP: the footer
+ * is compressed and its codec is missing. NAY_EFULL: its size is above max_bytes. NAY_EIO,
+ * NAY_ENOMEM.
  */
 NAY_API nay_status nay_sst_puffin_visit(const nay_sst_file *file,
                                         const nay_sst_puffin_options *options,

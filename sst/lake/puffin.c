@@ -22,7 +22,7 @@
 #define PUFFIN_LZ4_FOOTER 1u
 #define PUFFIN_MAX_BYTES ((uint64_t)1 << 30)
 #define PUFFIN_DEPTH 64u  /* levels of a value that is skipped */
-#define PUFFIN_ZSTD_ID 2u /* of nay_sst_codec */
+#define PUFFIN_ZSTD_ID 2u /* nay_sst_codec.id */
 #define PUFFIN_LZ4_ID 4u
 #define PUFFIN_ZSTD_RATIO 32768u /* a block of zstd makes at most 128 KiB from at least 4 bytes */
 #define PUFFIN_LZ4_RATIO 256u
@@ -31,11 +31,11 @@ static const uint8_t puffin_magic[PUFFIN_MAGIC] = {'P', 'F', 'A', '1'};
 
 /* ---- JSON ---- */
 
-/* The payload. After a fault `bad` says what is wrong at `at`, and every later call does nothing.
- */
+/* A parser of the payload. After a fault `bad` names the fault at `at`, and every later call does
+ * nothing. */
 typedef struct puffin_json {
   const uint8_t *from, *at, *end;
-  char *text; /* where the next text goes */
+  char *text; /* the next text is written here */
   const char *bad;
 } puffin_json;
 
@@ -49,7 +49,7 @@ static void json_space(puffin_json *j) {
   }
 }
 
-/* The next byte after white space; 0: the end, or a fault. */
+/* Skips white space and returns the next byte; 0: the end, or a fault. */
 static uint8_t json_peek(puffin_json *j) {
   json_space(j);
   return j->bad == NULL && j->at < j->end ? *j->at : 0;
@@ -107,7 +107,7 @@ static void json_put(puffin_json *j, uint32_t code) {
   }
 }
 
-/* An escape, after its backslash. */
+/* Parses an escape; the backslash has been taken. */
 static void json_escape(puffin_json *j) {
   static const char names[] = "\"\\/bfnrt", codes[] = "\"\\/\b\f\n\r\t";
   uint8_t c = j->at < j->end ? *j->at++ : 0;
@@ -124,7 +124,7 @@ static void json_escape(puffin_json *j) {
     low = json_hex4(j);
     if (low >= 0xdc00 && low < 0xe000) code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
   }
-  /* a text with a NUL would end there for its reader */
+  /* a C string ends at its first NUL, so a text must have none */
   if (code == 0 || (code >= 0xd800 && code < 0xe000)) {
     json_fault(j, "an escape of the JSON is none");
     return;
@@ -132,7 +132,7 @@ static void json_escape(puffin_json *j) {
   json_put(j, code);
 }
 
-/* Bytes of the UTF-8 character at p; 0: there is none. */
+/* Returns the length of the UTF-8 character at p; 0: the bytes are not UTF-8. */
 static size_t utf8_length(const uint8_t *p, const uint8_t *end) {
   static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000};
   size_t n = *p < 0x80 ? 1 : *p >> 5 == 6 ? 2 : *p >> 4 == 14 ? 3 : *p >> 3 == 30 ? 4 : 0;
@@ -147,7 +147,7 @@ static size_t utf8_length(const uint8_t *p, const uint8_t *end) {
   return ok ? n : 0;
 }
 
-/* A text without its escapes, NUL-terminated; "" after a fault. */
+/* Parses a text. Returns it unescaped and NUL-terminated; "" after a fault. */
 static const char *json_string(puffin_json *j) {
   char *start = j->text;
   json_expect(j, '"', "a text of the JSON is missing");
@@ -171,7 +171,7 @@ static const char *json_string(puffin_json *j) {
   return "";
 }
 
-/* A whole number of 64 bits, exactly. */
+/* Parses an integer of 64 bits; a fraction or an exponent is a fault. */
 static int64_t json_integer(puffin_json *j) {
   bool minus = json_peek(j) == '-';
   j->at += minus;
@@ -190,7 +190,7 @@ static int64_t json_integer(puffin_json *j) {
   return minus ? (int64_t)(0 - value) : (int64_t)value;
 }
 
-/* A number or a word, of a member that nobody reads. */
+/* Skips a number, true, false or null. */
 static void json_skip_atom(puffin_json *j) {
   static const char *const words[] = {"true", "false", "null"};
   size_t left = (size_t)(j->end - j->at);
@@ -208,7 +208,7 @@ static void json_skip_atom(puffin_json *j) {
   if (j->at == first) json_fault(j, "a value of the JSON is missing");
 }
 
-/* Any value. `closers` has the bracket that ends each open level. */
+/* Skips a value of any type. `closers` has the closing bracket of each open level. */
 static void json_skip(puffin_json *j) {
   uint8_t closers[PUFFIN_DEPTH];
   char *text = j->text;
@@ -249,13 +249,13 @@ typedef struct puffin_reader {
   nay_sst_file file;
   nay_sst_puffin_options options;
   nay_allocator allocator;
-  nay_memory footer, payload, texts; /* payload: of a compressed footer */
+  nay_memory footer, payload, texts; /* payload: uncompressed, if the footer is compressed */
   puffin_json json;
-  nay_buffer fields, properties; /* of the blob that is being read */
+  nay_buffer fields, properties; /* those of the current blob */
   nay_buffer file_properties;
-  nay_buffer starts, ends; /* u64 of each blob that is not empty, for the first pass */
-  char *blob_texts;        /* where the texts of a blob begin */
-  uint64_t index;          /* of the blob */
+  nay_buffer starts, ends; /* first pass: a u64 for each blob that is not empty */
+  char *blob_texts;        /* the texts of the current blob begin here */
+  uint64_t index;          /* number of the current blob */
   uint64_t footer_at;
   bool out_of_memory;
   nay_sst_puffin_info info;
@@ -293,7 +293,7 @@ static void puffin_fields(puffin_reader *r) {
   }
 }
 
-/* The members of a blob. The first six must be there. */
+/* The members of a blob. The first six are required. */
 static const char *const puffin_members[] = {
     "type",   "fields", "snapshot-id",       "sequence-number",
     "offset", "length", "compression-codec", "properties"};
@@ -308,7 +308,8 @@ static uint64_t puffin_unsigned(puffin_json *j) {
 
 static void puffin_member(puffin_reader *r, unsigned member, nay_sst_puffin_blob *blob) {
   puffin_json *j = &r->json;
-  if (member >= 6 && json_peek(j) == 'n') member = PUFFIN_NMEMBERS; /* null: as if left out */
+  if (member >= 6 && json_peek(j) == 'n')
+    member = PUFFIN_NMEMBERS; /* null means that the member is absent */
   switch (member) {
     case 0: blob->type = json_string(j); break;
     case 1: puffin_fields(r); break;
@@ -323,7 +324,8 @@ static void puffin_member(puffin_reader *r, unsigned member, nay_sst_puffin_blob
 }
 
 static void puffin_blob_lies(puffin_reader *r, const nay_sst_puffin_blob *blob) {
-  uint64_t end = blob->offset + blob->nbytes; /* of two int64: no overflow */
+  uint64_t end =
+      blob->offset + blob->nbytes; /* both were parsed as int64, so the sum does not overflow */
   if (blob->offset < PUFFIN_MAGIC || end > r->footer_at) {
     json_fault(&r->json, "a blob lies outside of the file");
   } else if (r->visitor == NULL && blob->nbytes != 0) {
@@ -377,7 +379,8 @@ static nay_status puffin_blobs(puffin_reader *r) {
   return NAY_OK;
 }
 
-/* One pass over the payload. Texts of the file are kept, those of a blob only until the next. */
+/* Makes one pass over the payload. The texts of the file stay; the texts of a blob are overwritten
+ * by the next blob. */
 static nay_status puffin_pass(puffin_reader *r, const uint8_t *payload, size_t len) {
   puffin_json *j = &r->json;
   unsigned seen = 0;
@@ -405,7 +408,8 @@ static nay_status puffin_pass(puffin_reader *r, const uint8_t *payload, size_t l
   return NAY_OK;
 }
 
-/* Sorted apart, starts and ends of ranges that share no byte alternate. */
+/* Whether two blobs share a byte: starts and ends are sorted separately, and alternate if no two
+ * ranges overlap. */
 static bool puffin_overlaps(puffin_reader *r) {
   uint64_t *starts = (void *)r->starts.at, *ends = (void *)r->ends.at;
   size_t n = r->starts.len / sizeof *starts;
@@ -435,7 +439,7 @@ static nay_status puffin_codec_failed(nay_status status, uint64_t at, nay_diag *
   return nay__fail(diag, NAY_ECORRUPT, "a blob or footer cannot be uncompressed", at);
 }
 
-/* Uncompresses into memory of its own. The size is checked before it is allocated. */
+/* Uncompresses into new memory. The size is checked before the memory is allocated. */
 static nay_status puffin_unpack(puffin_reader *r, const nay_sst_codec *codec, const uint8_t *from,
                                 size_t len, uint64_t at, nay_diag *diag, nay_memory *memory,
                                 size_t *size) {
@@ -458,7 +462,7 @@ static nay_status puffin_unpack(puffin_reader *r, const nay_sst_codec *codec, co
   return puffin_codec_failed(status, at, diag);
 }
 
-/* The stored bytes of a blob. */
+/* Reads the stored bytes of a blob. */
 static nay_status puffin_stored(puffin_reader *r, const nay_sst_puffin_blob *blob,
                                 nay_memory *memory) {
   size_t len;
@@ -563,7 +567,7 @@ static nay_status puffin_read(puffin_reader *r, nay_sst_puffin_visitor visitor, 
   size_t len, room;
   bool wanted = false;
   NAY_TRY(puffin_footer(r, diag, &payload, &len));
-  /* the texts of the file and of a blob, each in at most the payload's length */
+  /* the texts of the file, then the texts of a blob: neither is longer than the payload */
   if (!nay__mul_ok(len + 1, 2, &room) ||
       nay__memory_raw(&r->allocator, room, &r->texts) != NAY_OK) {
     return nay__fail(diag, NAY_ENOMEM, "no memory for the footer", r->footer_at);
@@ -618,14 +622,14 @@ nay_status nay_sst_puffin_visit(const nay_sst_file *file, const nay_sst_puffin_o
 
 /* ---- writing ---- */
 
-/* A file that is being written: its JSON so far, and how much the target has. */
+/* The state of a file that is being written: the JSON so far, and the bytes written. */
 typedef struct puffin_writer {
   const nay_sst_target *target;
   nay_sst_puffin_options options;
   nay_allocator allocator;
   nay_buffer json;
   uint64_t at;
-  nay_status status; /* of the JSON: NAY_ENOMEM, NAY_EINVAL */
+  nay_status status; /* status of the JSON: NAY_ENOMEM, NAY_EINVAL */
 } puffin_writer;
 
 static void put_bytes(puffin_writer *w, const void *bytes, size_t len) {
@@ -725,7 +729,7 @@ static nay_status writer_write(puffin_writer *w, const void *bytes, size_t len, 
   return NAY_OK;
 }
 
-static nay_status writer_compress(puffin_writer *w, const char *name, const void *bytes, size_t len,
+static nay_status puffin_compress(puffin_writer *w, const char *name, const void *bytes, size_t len,
                                   nay_diag *diag, nay_memory *packed, size_t *packed_len) {
   const nay_sst_codec *codec = puffin_codec(&w->options, name);
   if (codec == NULL) return nay__fail(diag, NAY_ENOTSUP, "a codec is missing", w->at);
@@ -751,7 +755,7 @@ static nay_status writer_blob(puffin_writer *w, const nay_sst_puffin_blob *blob,
     return nay__fail(diag, NAY_EINVAL, "codec: neither zstd nor lz4", 0);
   }
   if (compresses) {
-    NAY_TRY(writer_compress(w, blob->codec, bytes, len, diag, &packed, &len));
+    NAY_TRY(puffin_compress(w, blob->codec, bytes, len, diag, &packed, &len));
     bytes = packed.at;
   }
   put_blob(w, blob, len);
@@ -768,7 +772,7 @@ static nay_status writer_footer(puffin_writer *w, nay_diag *diag) {
   size_t len = w->json.len;
   bool compresses = w->options.compress_footer;
   if (compresses) {
-    NAY_TRY(writer_compress(w, "lz4", payload, len, diag, &packed, &len));
+    NAY_TRY(puffin_compress(w, "lz4", payload, len, diag, &packed, &len));
     payload = packed.at;
   }
   nay__store32le(tail, (uint32_t)len);
@@ -786,7 +790,8 @@ static nay_status writer_all(puffin_writer *w, const nay_sst_puffin_blob *blobs,
                              nay_diag *diag) {
   NAY_TRY(writer_write(w, puffin_magic, PUFFIN_MAGIC, diag));
   put_text(w, "{\"blobs\":[");
-  const char *stride = (const char *)blobs; /* the caller's structs may be shorter or longer */
+  const char *stride =
+      (const char *)blobs; /* the caller may have been compiled with a smaller or larger struct */
   for (size_t i = 0; i < n; i++) {
     nay_sst_puffin_blob blob;
     NAY_TRY(nay__abi_read(NAY_ABI_PUFFIN_BLOB, stride + i * blobs->size, diag, &blob));

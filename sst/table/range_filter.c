@@ -57,7 +57,8 @@ void nay_sst__range_filter_free(nay_sst *t) {
   nay_filter_free(t->filters.range);
 }
 
-/* Whether the order of the table's keys, and where they end, is what the filter was built for. */
+/* Whether the table's keys are in the order, and split from their trailers in the way, that the
+ * filter was built for. */
 static bool ranges_apply(const nay_sst *t) {
   return t->filters.range_used && t->order.user == NULL && !t->meta.rocksdb && t->sorting.named &&
          t->sorting.internal_named == t->order.internal && t->sorting.unknown == NAY_OK;
@@ -81,7 +82,8 @@ nay_verdict nay_sst__probe_range_filter(const nay_sst *t, nay_bytes from, nay_by
   bool maybe = true;
   nay_status status = nay_filter_may_contain_scan(f, from.at, from.len, to.at, to.len, &maybe);
   if (e != NULL) nay_sst__cached_release(t, e);
-  if (status != NAY_OK) return NAY_NOT_PROBED; /* without its secret key, or from is above to */
+  if (status != NAY_OK)
+    return NAY_NOT_PROBED; /* the secret key is missing, or `from` is above `to` */
   nay__atomic_increment64(maybe ? &t->counts->range_maybe : &t->counts->range_useful);
   return maybe ? NAY_SAYS_MAYBE : NAY_SAYS_NAY;
 }

@@ -33,7 +33,7 @@ struct nay_sst_writer {
   nay_foreign_writer *foreign;
   nay_sst_write_options options;
   nay_params params;       /* parameters of native filters */
-  nay_params range_params; /* of the range filter; kind NAY_AUTO: none */
+  nay_params range_params; /* params of the range filter; kind NAY_AUTO: none */
   nay_order order;
   nay_table_key key_text;
   nay_sst_target sink;
@@ -239,12 +239,13 @@ static void writer_blame(const nay_sst_writer *w, nay_diag *diag) {
 /* Returns why the entry cannot be added; NULL: it can. */
 static const char *writer_refuses(const nay_sst_writer *w, const void *key, size_t len,
                                   size_t value_len, size_t *shared) {
-  nay_sst_entry ignored = {.size = sizeof ignored};
   if (w->finished) return "the table is finished";
   if (len >= NAY_SST_ENTRY_MAX || value_len >= NAY_SST_ENTRY_MAX)
     return "a key or value of 1 GiB or more";
-  if (w->order.internal && nay_sst_key_split(key, len, &ignored) != NAY_OK)
-    return "the key is not an internal key";
+  if (w->order.internal) {
+    nay_sst_entry ignored = {.size = sizeof ignored};
+    if (nay_sst_key_split(key, len, &ignored) != NAY_OK) return "the key is not an internal key";
+  }
   if (!writer_ascends(w, key, len, shared)) return "the key is not above the one before it";
   return NULL;
 }

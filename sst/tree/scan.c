@@ -154,7 +154,7 @@ static bool merge_is_outside(const nay_sst_scan *m, const nay_scan_child *c) {
                      : merge_compare_bound(m, key, &m->upper) >= 0;
 }
 
-/* Counts the false positives of the range filters that were asked for the bounds, once every child
+/* Counts the false positives of the range filters that were probed for the bounds, once every child
  * stands at its first entry inside them, if it has one. A run stands at a table after those without
  * such an entry. */
 NAY_NOINLINE static void merge_count_false_positives(nay_sst_scan *m) {
@@ -170,7 +170,7 @@ NAY_NOINLINE static void merge_count_false_positives(nay_sst_scan *m) {
   }
 }
 
-/* A seek below the upper bound: range filters are asked for what is left of the range. */
+/* A seek below the upper bound: range filters are probed for the rest of the range. */
 static nay_status merge_seek_bounded(nay_sst_scan *m, nay_bytes key) {
   nay_bytes upper = merge_bytes(&m->upper);
   merge_turn(m, false);

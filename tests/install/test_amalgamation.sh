@@ -41,7 +41,7 @@ if [ $# -gt 0 ]; then
   ok "clang -O2, C11" compiled clang -O2 -std=c11
   ok "clang -O2 -march=native" compiled clang -O2 -march=native
 fi
-ok "gcc -O2, as an object of a shared library" compiled gcc -O2 -std=c11 -fPIC -fvisibility=hidden -DNAY_SHARED
+ok "gcc -O1, as an object of a shared library" compiled gcc -O1 -std=c11 -fPIC -fvisibility=hidden -DNAY_SHARED
 both() { # libnaysst as well: four files, whose names do not clash
   python3 "$source_dir/tools/amalgamate.py" --sst "$dist.both" &&
     (cd "$dist.both" && "${cached[@]}" gcc -O1 "${warnings[@]}" -Wno-inline -c naysst.c -o naysst.o) &&

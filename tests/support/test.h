@@ -81,4 +81,7 @@ static inline const char *test_file(const char *path) {
 #define TEST_SCALE(n) (n)
 #endif
 
+/* TEST_EVERY: the step of a loop over cases: 1, and n under sanitizers. */
+#define TEST_EVERY(n) (TEST_SCALE(10) == 10 ? 1 : (n))
+
 #endif /* NAY_TEST_H */

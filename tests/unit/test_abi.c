@@ -365,9 +365,9 @@ static const void *source_bytes(void *state, size_t *len) {
   return state;
 }
 static void fill_source(void *o) {
-  nay_sst_source s = {sizeof s,     NULL,         source_move, source_move,
-                      source_seek,  source_seek,  source_move, source_move,
-                      source_bytes, source_bytes, NULL,        false};
+  nay_sst_source s = {sizeof s,     source_move, source_move, source_seek,
+                      source_seek,  source_move, source_move, source_bytes,
+                      source_bytes, NULL,        NULL,        false};
   memcpy(o, &s, sizeof s);
 }
 static nay_status in_merge_source(const void *o, nay_diag *diag) {

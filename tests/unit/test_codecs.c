@@ -9,9 +9,9 @@
 #include "support/temp.h"
 #include "support/test.h"
 
-enum { NKINDS = 4 };
-static const nay_codec_kind kinds[NKINDS] = {NAY_CODEC_SNAPPY, NAY_CODEC_ZSTD, NAY_CODEC_LZ4,
-                                             NAY_CODEC_ZSTD_UNSIZED};
+#define CODEC_KIND(name, id, text) NAY_CODEC_##name,
+static const nay_codec_kind kinds[] = {NAY_CODECS(CODEC_KIND) NAY_CODEC_ZSTD_UNSIZED};
+enum { NKINDS = sizeof kinds / sizeof *kinds };
 
 /* Bytes with `period` different values in turn, and some noise. */
 static uint8_t *sample(size_t len, unsigned period, unsigned noise) {
@@ -125,7 +125,7 @@ static void tables_take_each(void **state) {
     nay_sst_writer_free(w);
     nay_sst_read_options read = {.size = sizeof read};
     read.codecs = nay_codecs(&read.ncodecs);
-    assert_int_equal(read.ncodecs, 3);
+    assert_int_equal(read.ncodecs, NKINDS - 1);
     nay_sst *t;
     nay_sst_value v = {.size = sizeof v};
     nay_sst_info info = {.size = sizeof info};
@@ -145,6 +145,17 @@ static void tables_take_each(void **state) {
   unlink(path);
 }
 
+static void each_has_a_name(void **state) {
+  (void)state;
+  static const char *const names[] = {NULL, "snappy", "zstd", NULL, "lz4"};
+  for (unsigned id = 0; id < sizeof names / sizeof *names; id++) {
+    const char *name = nay_codec_name(id);
+    assert_int_equal(name == NULL, names[id] == NULL);
+    if (name != NULL) assert_string_equal(name, names[id]);
+  }
+  assert_null(nay_codec_name(0x102)); /* ids alone have names */
+}
+
 static void others_are_not_there(void **state) {
   (void)state;
   assert_null(nay_codec_find((nay_codec_kind)0));
@@ -158,6 +169,7 @@ int main(void) {
       TEST(damaged_blocks_stay_in_bounds),
       TEST(frames_of_zstd_state_their_size),
       TEST(tables_take_each),
+      TEST(each_has_a_name),
       TEST(others_are_not_there),
   };
   return run_all(tests);

@@ -215,7 +215,7 @@ static void properties(void **state) {
   (void)state;
   uint64_t dice = 1;
 #define PICK(list) (list)[(dice = nay_hash_mix(dice)) % (sizeof(list) / sizeof(list)[0])]
-  for (unsigned i = 0; i < 160; i++) {
+  for (unsigned i = 0; i < 160; i += TEST_EVERY(7)) { /* 7: every family, every merging */
     double bits = PICK(budgets);
     nay_sst_plan_params p = {.kind = kinds[i % NKINDS]};
     p.nkeys = PICK(nkeys);
@@ -295,7 +295,7 @@ static void no_search_finds_better(void **state) {
   static const double bits[] = {0.3, 1.1, 3, 5, 8.6};
   (void)state;
   for (size_t k = 1; k < NKINDS; k++) {
-    for (size_t b = 0; b < sizeof bits / sizeof bits[0]; b++) {
+    for (size_t b = k % TEST_EVERY(4); b < sizeof bits / sizeof bits[0]; b += TEST_EVERY(4)) {
       nay_sst_plan_params p = {
           .nkeys = 300000, .ratio = 4, .nkeys_memtable = 5000, .kind = kinds[k]};
       p.nbytes = (uint64_t)((double)p.nkeys * bits[b] / 8);
@@ -476,7 +476,7 @@ static void more_memory_costs_no_reads(void **state) {
       p.kind = some[k];
       p.merging = tiered ? NAY_SST_PLAN_TIERED : NAY_SST_PLAN_LEVELED;
       double least = 1e9;
-      for (uint64_t nbytes = 500; nbytes < 6000; nbytes += 431) {
+      for (uint64_t nbytes = 500; nbytes < 6000; nbytes += 431 * TEST_EVERY(4)) {
         p.nbytes = nbytes;
         double reads = monkey_reads(&p);
         assert_true(reads <= 1.01 * least);

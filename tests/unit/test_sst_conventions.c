@@ -134,18 +134,9 @@ static nay_status seeks_as_before(void *state, const void *key, size_t len) {
 static void sources_end_with_eend(void **unused) {
   (void)unused;
   nay_sst_scan *scan;
-  nay_sst_source source = {sizeof source,
-                           NULL,
-                           ends_as_before,
-                           ends_as_before,
-                           seeks_as_before,
-                           seeks_as_before,
-                           ends_as_before,
-                           ends_as_before,
-                           no_bytes,
-                           no_bytes,
-                           NULL,
-                           false};
+  nay_sst_source source = {sizeof source,   ends_as_before, ends_as_before, seeks_as_before,
+                           seeks_as_before, ends_as_before, ends_as_before, no_bytes,
+                           no_bytes,        NULL,           NULL,           false};
   nay_sst_scan_options how = {sizeof how, .sources = &source, .nsources = 1};
   assert_ok(nay_sst_scan_new(NULL, &how, NULL, NULL, &scan));
   assert_status(nay_sst_scan_first(scan), NAY_EINVAL);

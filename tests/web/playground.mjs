@@ -405,7 +405,7 @@ await test(
         const panel = document.querySelector('[role=tabpanel]:not([hidden])');
         return { text: panel?.textContent ?? '', bold: panel?.querySelectorAll('.chip b, .says b b').length ?? 0 };
       });
-      truth(state.text.length > 200 && !/That did not work|undefined|\bNaN\b(?!.*link)/.test(state.text.replace(/'[^']*'/g, '')), `${hash.slice(0, 300)}: ${/.{60}(That did not work|undefined|NaN).{60}/.exec(state.text)?.[0] ?? state.text.slice(0, 200)}`);
+      truth(state.text.length > 200 && !/That did not work|undefined|\bNaN\b(?!.*link)/.test(state.text.replace(/'[^']*'|\u201c[^\u201d]*\u201d/g, '')), `${hash.slice(0, 300)}: ${/.{60}(That did not work|undefined|NaN).{60}/.exec(state.text)?.[0] ?? state.text.slice(0, 200)}`);
       equal(state.bold, 0, `${hash.slice(0, 300)}: what is in a link becomes HTML`);
     }
   },
@@ -882,6 +882,35 @@ await test(
     truth(await page.isVisible('#view-plan'), 'and forward');
   },
   { reducedMotion: 'reduce' },
+);
+
+await test(
+  'of an expired key a window never says that it was not added; a button lets time pass',
+  async () => {
+    await open('#work?kind=window&n=60&by=fpr&fpr=0.1&fill=300&ask=apple');
+    const told = async () => (await shown('[data-answer]').textContent()) + (await shown('ol.steps').first().textContent());
+    truth(/expired/.test(await told()) && !/never (been )?added|certainly not/.test(await told()), await told());
+    truth(!(await shown('.chips').first().textContent()).includes('apple'), 'an expired key is not among those that are in');
+    await open('#work?kind=window&n=60&by=fpr&fpr=0.1&time=ticks&keys=apple&ask=apple');
+    equal(await shown('[data-answer]').getAttribute('data-answer'), 'maybe', 'before');
+    for (let i = 0; i < 4; i += 1) await button('Let a tick pass').click();
+    await view(`v.get('work').ask('apple')`);
+    equal(await shown('[data-answer]').getAttribute('data-answer'), 'nay', 'after as many ticks as there are generations');
+    truth(/expired/.test(await told()), await told());
+  },
+  { reducedMotion: 'reduce' },
+);
+
+await test(
+  'a link to an experiment shows its result in the first screen',
+  async () => {
+    for (const id of ['remove', 'twice']) {
+      await open(`#overfill?experiment=${id}`);
+      const box = await shown(`[data-result="${id}"]`).boundingBox();
+      truth(box.y > 0 && box.y < 600, `${id}: at ${box.y} of 800`);
+    }
+  },
+  { viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' },
 );
 
 await test(

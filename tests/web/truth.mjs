@@ -514,6 +514,29 @@ async function scene(page, kind, at) {
       }
       if (i === OPERATIONS - 1) await checkCells(page, seen, model);
     }
+    // keys of every status, whatever was drawn: some removed, some expired
+    for (let i = 0; i < 6 && model.expired().length === 0 && model.traits.expire; i += 1) {
+      log.push('until some expire');
+      if (params.window) {
+        model.tick();
+        await call('(w) => w.tick()');
+      } else {
+        const n = Math.min(500, Math.max(2, fields.n));
+        for (const key of await page.evaluate((m) => nayPlayground.views.get('work').fresh(m), n)) if (!model.add(key)) break;
+        await call('(w, m) => w.addMany(m)', n);
+      }
+    }
+    if (model.traits.remove && model.adds.length > 1) {
+      log.push('remove');
+      model.removeLast();
+      await call('(w) => w.removeLast()');
+    }
+    for (const pool of [model.expired(), [...model.removed], model.keys(), ['certainly absent']])
+      for (const key of [...new Set([pool[0], pool[pool.length - 1]])].filter((k) => k !== undefined)) {
+        log.push(key);
+        await call('(w, k) => w.ask(k)', key);
+        await settled(null, key);
+      }
   } catch (error) {
     error.message = `${log.join(' | ')}\n${error.message}`;
     throw error;

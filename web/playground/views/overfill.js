@@ -150,7 +150,7 @@ class Overfill {
     const said = h('div', { class: 'stack said' }, h('h3', { class: 'extra' }, 'Often said, and measured here'), this.experiments.element);
     const filling = pictureFirst(right, left);
     if (asked) filling.classList.add('extra'); /* in a frame: the experiment alone */
-    this.element = h('div', null, this.notices.element, filling, said);
+    this.element = h('div', null, this.notices.element, ...(asked ? [said, filling] : [filling, said])); /* a link shows what it names first */
   }
 
   /* start: the state of the permalink; a million keys of a link are loaded at once. */
