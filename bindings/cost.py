@@ -75,10 +75,10 @@ console.log(`one: ${least[0].toFixed(2)} many: ${least[1].toFixed(2)}`);
 
 
 def cpp(build, scratch):
-    program = pathlib.Path(scratch) / "cost"
-    subprocess.run(["c++", "-std=c++17", "-O2", f"-I{SOURCE}/include", f"-I{HERE}/cpp", HERE / "cpp/cost.cc", f"-L{build}", "-lnay",
+    program = pathlib.Path(scratch) / "times"
+    subprocess.run(["c++", "-std=c++17", "-O2", f"-I{SOURCE}/include", f"-I{HERE}/cpp", HERE / "cpp/times.cc", f"-L{build}", "-lnay",
                     f"-Wl,-rpath,{build}", "-o", program], check=True)
-    said = output(program, "time")
+    said = output(program)
     return [found(said, rf"{what}: C {NUMBER} ns, C\+\+ {NUMBER}") for what in ("may_contain", "add", "batch")]
 
 

@@ -8,24 +8,13 @@
 #include "maps.h"
 #include "numbers.h"
 #include "outfile.h"
-
-/*
- * build_run: rows that stand in one line after the other of a file. A conflict is found when all
- * rows are read, and is told by the line of its row: so the places of all rows are kept, one entry
- * for each file and for each row that does not begin in the line after the last one.
- */
-typedef struct build_run {
-  uint64_t first; /* row, from 0 */
-  const char *file;
-  uint64_t line; /* of that row */
-} build_run;
+#include "places.h"
 
 typedef struct build {
   const map_options *o;
   nay_builder *builder;
-  uint64_t nrows, all; /* all: every bit that a value has */
-  build_run *runs;
-  size_t nruns, cap;
+  uint64_t all; /* every bit that a value has */
+  row_places places;
   const char *unit; /* of their lines */
 } build;
 
@@ -50,26 +39,6 @@ static nay_params build_params(const map_options *o) {
 
 /* ---- rows ---- */
 
-static void build_keep_place(build *b, const map_row *row) {
-  const build_run *last = b->nruns > 0 ? &b->runs[b->nruns - 1] : NULL;
-  if (last != NULL && last->file == row->file && last->line + b->nrows - last->first == row->line) {
-    return;
-  }
-  b->unit = row->unit;
-  if (b->nruns == b->cap) {
-    b->cap = b->cap != 0 ? 2 * b->cap : 16;
-    b->runs = must_grow(b->runs, b->cap * sizeof *b->runs);
-  }
-  b->runs[b->nruns++] = (build_run){b->nrows, row->file, row->line};
-}
-
-static map_row build_place(const build *b, uint64_t row) {
-  size_t at = b->nruns - 1;
-  while (b->runs[at].first > row) at--;
-  const build_run *run = &b->runs[at];
-  return (map_row){.file = run->file, .unit = b->unit, .line = run->line + row - run->first};
-}
-
 static void build_add(void *ctx, const map_row *row) {
   build *b = ctx;
   uint64_t bits = b->o->value_bits;
@@ -80,9 +49,9 @@ static void build_add(void *ctx, const map_row *row) {
   if (nay_builder_add_value(b->builder, row->key, row->len, row->value) != NAY_OK) {
     die(EXIT_TROUBLE, "out of memory");
   }
-  build_keep_place(b, row);
+  places_add(&b->places, row->file, row->line);
+  b->unit = row->unit;
   b->all |= row->value;
-  b->nrows++;
 }
 
 /* ---- the map ---- */
@@ -102,9 +71,9 @@ static nay_filter *build_finish(build *b) {
   build_check_bits(b);
   nay_status status = nay_builder_finish(b->builder, &diag, &map);
   if (status == NAY_EINVAL) { /* the options are checked: it names a pair */
-    map_row row = build_place(b, diag.offset);
-    die(EXIT_TROUBLE, ROW_PLACE ": an earlier row has the same key and another value",
-        ROW_PLACE_OF(&row));
+    row_place at = places_of(&b->places, diag.offset);
+    die(EXIT_TROUBLE, ROW_PLACE ": an earlier row has the same key and another value", at.file,
+        b->unit, (unsigned long long)at.line);
   }
   if (status != NAY_OK) {
     die(EXIT_TROUBLE, "cannot build this map: %s", diag_text(status, &diag, why));
@@ -153,7 +122,7 @@ int map_build(map_options *o) {
            (size_t)o->common.noperands - 1, false, build_add, &b);
   nay_filter *map = build_finish(&b);
   nay_builder_free(b.builder);
-  free(b.runs);
+  free(b.places.runs);
   if (o->keys.form != 0) described_own();
   if (nay_filter_set_key(map, described_key(&o->keys)) != NAY_OK) {
     die(EXIT_TROUBLE, "cannot store --key");
@@ -162,7 +131,7 @@ int map_build(map_options *o) {
     die(EXIT_TROUBLE, "cannot store --meta");
   }
   outfile_write(out, o->store_key ? NAY_FILE_PRIVATE : 0, build_produce, &map);
-  build_report(o, out, map, b.nrows);
+  build_report(o, out, map, b.places.nrows);
   nay_filter_free(map);
   return EXIT_FOUND;
 }

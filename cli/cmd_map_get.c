@@ -62,7 +62,7 @@ static void get_take_keys(map_options *o) {
 }
 
 static void get_open(get *g, map_options *o) {
-  g->map = map_open(o->common.operands[1], o->secret);
+  g->map = map_open(o->common.operands[1], NAY_MAP, o->secret);
   described_by(&o->keys, o->common.operands[1], nay_filter_key(g->map));
   g->stats.size = sizeof g->stats;
   nay_filter_stats(g->map, &g->stats);

@@ -64,7 +64,7 @@ int map_info(map_options *o) {
   if (o->common.noperands < 2) die(EXIT_TROUBLE, "missing operand: a map");
   for (int i = 1; i < o->common.noperands; i++) {
     const char *path = o->common.operands[i];
-    map_file file = map_try(path, o->secret);
+    map_file file = map_try(path, NAY_MAP, o->secret);
     worst = exit_worse(worst, file.status);
     if (file.map == NULL) {
       if (o->common.json) info_json_failed(path, &file);
@@ -143,7 +143,7 @@ static int verify_failed(const map_options *o, const char *path, const map_file 
 int map_verify(map_options *o) {
   if (o->common.noperands != 2) die(EXIT_TROUBLE, "give one map");
   const char *path = o->common.operands[1];
-  map_file file = map_try(path, o->secret);
+  map_file file = map_try(path, NAY_MAP, o->secret);
   if (file.map == NULL) return verify_failed(o, path, &file);
   verify v = {.map = file.map};
   if (o->keys.files.n > 0) {

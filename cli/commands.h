@@ -23,6 +23,7 @@
   X(common)             \
   X(sst)                \
   X(map)                \
+  X(list)               \
   X(extract)            \
   X(prune)              \
   X(puffin)             \

@@ -13,6 +13,7 @@ typedef struct exact_slot {
   uint64_t hash;
   const uint8_t *key; /* NULL: free */
   size_t len;
+  bool seen;
 } exact_slot;
 
 typedef struct exact_page {
@@ -22,7 +23,7 @@ typedef struct exact_page {
 
 struct exact_set {
   exact_slot *slots;
-  size_t nslots, used; /* nslots is a power of two */
+  size_t nslots, used, nseen; /* nslots is a power of two */
   exact_page *pages;
   size_t page_at, page_cap;
 };
@@ -53,7 +54,7 @@ static const uint8_t *exact_keep(exact_set *s, const void *key, size_t len) {
 static void exact_grow(exact_set *s) {
   size_t nslots = s->nslots * 2;
   exact_slot *slots = calloc(nslots, sizeof *slots);
-  if (slots == NULL) die(EXIT_TROUBLE, "out of memory: --exact keeps every distinct key");
+  if (slots == NULL) die(EXIT_TROUBLE, "out of memory: every distinct key is kept");
   for (size_t i = 0; i < s->nslots; i++) {
     if (s->slots[i].key == NULL) continue;
     size_t at = (size_t)s->slots[i].hash & (nslots - 1);
@@ -65,14 +66,32 @@ static void exact_grow(exact_set *s) {
   s->nslots = nslots;
 }
 
-bool exact_add(exact_set *s, const void *key, size_t len, uint64_t hash) {
-  if (s->used >= s->nslots / 4 * 3) exact_grow(s);
+/* The slot of the key, or a free one. */
+static size_t exact_slot_of(const exact_set *s, const void *key, size_t len, uint64_t hash) {
   size_t at = (size_t)hash & (s->nslots - 1);
   for (; s->slots[at].key != NULL; at = (at + 1) & (s->nslots - 1)) {
     const exact_slot *slot = &s->slots[at];
-    if (slot->hash == hash && slot->len == len && memcmp(slot->key, key, len) == 0) return false;
+    if (slot->hash == hash && slot->len == len && memcmp(slot->key, key, len) == 0) break;
   }
-  s->slots[at] = (exact_slot){hash, exact_keep(s, key, len), len};
+  return at;
+}
+
+bool exact_see(exact_set *s, const void *key, size_t len, uint64_t hash) {
+  exact_slot *slot = &s->slots[exact_slot_of(s, key, len, hash)];
+  if (slot->key == NULL) return false;
+  s->nseen += !slot->seen;
+  slot->seen = true;
+  return true;
+}
+
+uint64_t exact_count(const exact_set *s) { return s->used; }
+uint64_t exact_nseen(const exact_set *s) { return s->nseen; }
+
+bool exact_add(exact_set *s, const void *key, size_t len, uint64_t hash) {
+  if (s->used >= s->nslots / 4 * 3) exact_grow(s);
+  size_t at = exact_slot_of(s, key, len, hash);
+  if (s->slots[at].key != NULL) return false;
+  s->slots[at] = (exact_slot){.hash = hash, .key = exact_keep(s, key, len), .len = len};
   s->used++;
   return true;
 }

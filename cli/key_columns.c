@@ -220,6 +220,8 @@ static key_result csv_is_column(const key_reader *r, const csv_field *field, siz
   *is_it = len == strlen(column->name) && memcmp(text, column->name, len) == 0;
   fail->what = column == &r->column
                    ? "the header has this column twice: give its number with -k, and --header"
+               : r->value_is_partition
+                   ? "the header has the column of --partition twice: give its number, and --header"
                    : "the header has the column of --value twice: give its number, and --header";
   if (*is_it && found) return KEY_BAD;
   if (*is_it) column->at = i;
@@ -267,7 +269,9 @@ static key_result csv_check(const key_reader *r, const csv_row *row, bool blank,
                : row->key && r->value_is_rest ? KEY_VALUE_MISSING
                                               : "the row has too few columns";
   if (!found && !blank) return KEY_BAD;
-  fail->what = "-k and --value are the same column: give another one for the value";
+  fail->what = r->value_is_partition
+                   ? "-k and --partition are the same column: give another one for the partition"
+                   : "-k and --value are the same column: give another one for the value";
   bool same = r->values && r->column.at == r->value_column.at;
   return r->wants_header && same ? KEY_BAD : KEY_OK;
 }

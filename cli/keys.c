@@ -57,17 +57,24 @@ static bool reader_number(const char *option, const char *text, size_t *at) {
   return true;
 }
 
-_Noreturn static void reader_same_column(void) {
-  die(EXIT_TROUBLE, "-k and --value are the same column: give another one for the value");
+/* The option that names the column of the value. */
+static const char *reader_value_option(const keys_options *s) {
+  return s->value_is_partition ? "--partition" : "--value";
+}
+
+_Noreturn static void reader_same_column(const keys_options *s) {
+  die(EXIT_TROUBLE, "-k and %s are the same column: give another one for the %s",
+      reader_value_option(s), s->value_is_partition ? "partition" : "value");
 }
 
 static void reader_value_field(key_reader *r, const keys_options *s) {
-  if (s->value != NULL && !reader_number("--value", s->value, &r->value_column.at)) {
-    die(EXIT_TROUBLE, "--value: '%s' is not the number of a field", s->value);
+  const char *option = reader_value_option(s);
+  if (s->value != NULL && !reader_number(option, s->value, &r->value_column.at)) {
+    die(EXIT_TROUBLE, "%s: '%s' is not the number of a field", option, s->value);
   }
   for (size_t i = 0; i < r->nranges; i++) {
     size_t at = r->value_column.at;
-    if (r->ranges[i].first <= at && at <= r->ranges[i].last) reader_same_column();
+    if (r->ranges[i].first <= at && at <= r->ranges[i].last) reader_same_column(s);
   }
 }
 
@@ -107,9 +114,9 @@ static void reader_column(key_reader *r, const char *option, const char *text, k
 static void reader_columns(key_reader *r, const keys_options *s) {
   reader_column(r, "-k", s->column, &r->column);
   if (!r->values) return;
-  reader_column(r, "--value", s->value, &r->value_column);
+  reader_column(r, reader_value_option(s), s->value, &r->value_column);
   bool named = r->column.name != NULL || r->value_column.name != NULL;
-  if (!named && r->column.at == r->value_column.at) reader_same_column();
+  if (!named && r->column.at == r->value_column.at) reader_same_column(s);
 }
 
 /* Binary integers are keys as they are. */
@@ -173,6 +180,7 @@ key_reader key_reader_new(const keys_options *s) {
                   .wants_header = s->header,
                   .values = s->values,
                   .value_is_rest = s->value_is_rest,
+                  .value_is_partition = s->value_is_partition,
                   .range_filter = s->ranges,
                   .value_column = {.at = 1}};
   bool columns = r.framing == FRAME_CSV || r.framing == FRAME_TSV;

@@ -56,6 +56,7 @@ typedef struct key_reader {
   key_column column;
   bool values;                    /* records have a value: */
   bool value_is_rest;             /* all that follows the key's column, not its own column alone */
+  bool value_is_partition;        /* messages name --partition instead of --value */
   key_column value_column;        /* of a field: its number */
   const nay_filter *range_filter; /* key and value are the ends of a range that it is asked for */
   const char *separator;          /* of the fields of a line, or NULL: the line is the text */

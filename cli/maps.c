@@ -9,11 +9,13 @@
 
 /* ---- opening ---- */
 
-static const char *map_name(const char *path) {
-  return strcmp(path, "-") == 0 ? "standard input" : path;
+const char *map_name(const char *path) { return strcmp(path, "-") == 0 ? "standard input" : path; }
+
+static const char *map_noun(nay_kind kind) {
+  return kind == NAY_MAP ? "a static map" : kind == NAY_LIST ? "an exact list" : "a filter";
 }
 
-static nay_status map_read(const char *path, map_file *file) {
+static nay_status map_read(const char *path, nay_kind kind, map_file *file) {
   nay_diag diag = {.what = NULL};
   uint8_t *bytes;
   size_t len;
@@ -26,11 +28,12 @@ static nay_status map_read(const char *path, map_file *file) {
     status = nay_filter_decode(bytes, len, NULL, &diag, &file->map);
     free(bytes);
   }
-  if (status == NAY_OK && nay_filter_kind(file->map) != NAY_MAP) {
+  if (status == NAY_OK && nay_filter_kind(file->map) != kind) {
+    snprintf(file->why, sizeof file->why, "%s, not %s", map_noun(nay_filter_kind(file->map)),
+             map_noun(kind));
     nay_filter_free(file->map);
     file->map = NULL;
-    status = NAY_EFORMAT;
-    diag = (nay_diag){.what = "a filter, not a static map"};
+    return NAY_EFORMAT;
   }
   if (status != NAY_OK) diag_text(status, &diag, file->why);
   return status;
@@ -39,16 +42,19 @@ static nay_status map_read(const char *path, map_file *file) {
 static bool map_unlock(const char *secret, map_file *file) {
   uint8_t key[16];
   if (!filterfile_secret(secret, key)) return true;
-  const char *why = nay_filter_unlock(file->map, key) == NAY_OK ? NULL
-                    : file->stats.hash == NAY_HASH_SIPHASH ? "--secret is not the key of this map"
-                                                           : "is not keyed: omit --secret";
-  if (why != NULL) snprintf(file->why, sizeof file->why, "%s", why);
-  return why == NULL;
+  if (nay_filter_unlock(file->map, key) == NAY_OK) return true;
+  if (file->stats.hash != NAY_HASH_SIPHASH) {
+    snprintf(file->why, sizeof file->why, "is not keyed: omit --secret");
+  } else {
+    snprintf(file->why, sizeof file->why, "--secret is not the key of this %s",
+             nay_kind_name(nay_filter_kind(file->map)));
+  }
+  return false;
 }
 
-map_file map_try(const char *path, const char *secret) {
+map_file map_try(const char *path, nay_kind kind, const char *secret) {
   map_file file = {.stats = {.size = sizeof file.stats}};
-  nay_status status = map_read(path, &file);
+  nay_status status = map_read(path, kind, &file);
   file.status = status == NAY_OK ? EXIT_FOUND : exit_of(status);
   if (status != NAY_OK) return file;
   nay_filter_stats(file.map, &file.stats);
@@ -67,8 +73,8 @@ void map_tell(const char *path, const map_file *file) {
   message_error("%s: %s", map_name(path), file->why);
 }
 
-nay_filter *map_open(const char *path, const char *secret) {
-  map_file file = map_try(path, secret);
+nay_filter *map_open(const char *path, nay_kind kind, const char *secret) {
+  map_file file = map_try(path, kind, secret);
   if (file.map == NULL) die(file.status, "%s: %s", map_name(path), file.why);
   if (file.stats.locked) die(EXIT_TROUBLE, "%s is keyed: give its key with --secret", path);
   return file.map;

@@ -15,14 +15,18 @@ typedef struct map_file {
   char why[DIAG_TEXT];
 } map_file;
 
-/* map_try: "-" is standard input. Unlocked if it is keyed and the secret is given. */
-map_file map_try(const char *path, const char *secret);
+/* map_try: "-" is standard input. Unlocked if it is keyed and the secret is given. kind: NAY_MAP,
+ * or NAY_LIST for an exact list; another one is refused. */
+map_file map_try(const char *path, nay_kind kind, const char *secret);
+
+/* map_name: of a file, in messages. */
+const char *map_name(const char *path);
 
 /* map_tell: the message about a file that could not be read or trusted, after what is printed. */
 void map_tell(const char *path, const map_file *file);
 
 /* map_open: a map that is unlocked; exits when there is none, or when its secret is missing. */
-nay_filter *map_open(const char *path, const char *secret);
+nay_filter *map_open(const char *path, nay_kind kind, const char *secret);
 
 /* map_bits_per_key: of the payload; 0 when the map has no keys. */
 static inline double map_bits_per_key(const nay_stats *s) {

@@ -59,11 +59,12 @@ typedef struct keys_options {
   const char *stated_by;  /* the file that the type is from, or NULL */
   const char *silent;     /* a file that cannot state it, or NULL */
   const char *delimiter;
-  const char *separator; /* -F */
-  const char *column;    /* a name or a number from 1, with -F a list of them; NULL: the first */
-  bool values;           /* a record is a key and its value */
-  bool value_is_rest;    /* all that follows the key's column */
-  const char *value;     /* its column, with -F its field, or NULL: the second */
+  const char *separator;   /* -F */
+  const char *column;      /* a name or a number from 1, with -F a list of them; NULL: the first */
+  bool values;             /* a record is a key and its value */
+  bool value_is_rest;      /* all that follows the key's column */
+  const char *value;       /* its column, with -F its field, or NULL: the second */
+  bool value_is_partition; /* the option that names it is --partition, not --value */
   const struct nay_filter *ranges; /* not NULL: the value is the second end of a range of it */
   unsigned on_bad;                 /* bads.h */
   const char *bad_to;              /* or NULL */

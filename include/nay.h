@@ -221,6 +221,7 @@ typedef struct nay_params {
   uint64_t list_base;      /* list_id of the list that this one changes; 0: none */
   uint32_t list_prefix;    /* the first bytes of a key are its partition; 0: none, at most 65535 */
   uint32_t list_delimiter; /* or those before the first such byte, 1 to 255 */
+  uint32_t list_outside;   /* listed keys that are not of the universe, see nay_list.h */
 } nay_params;
 
 /* nay_plan: what a filter will be. Computed, not measured; `fpr` is exact for the family. */

@@ -26,7 +26,8 @@
  *
  * BUILDING. nay_builder_add_value(key, 1): listed; 0: not listed. nay_builder_add(key): of the
  * universe, and listed if it is added with 1, too; so the universe can be added from one file and
- * the listed keys from another. A key may come more than once. nay_builder_finish returns
+ * the listed keys from another. list_outside says what becomes of keys that are added with 1 alone:
+ * NAY_LIST_REFUSE is for such files. A key may come more than once. nay_builder_finish returns
  * NAY_EINVAL for a key that was added with both 0 and 1: diag->offset is the index of the later
  * add. It asks the finished list for every key, and fails (NAY_ECORRUPT) if an answer is wrong. The
  * bytes depend on the keys alone, not on their order, on threads or the CPU. A builder keeps 24
@@ -43,10 +44,10 @@
  * add each key with 1 if the lists so far answer it wrongly, and set list_base to the list_id (of
  * nay_stats) of the last one. A reader asks all: nay_list_get_all.
  *
- * PARAMS. Of nay_params a list takes check_bits (0 to 32), list_base, list_prefix or
- * list_delimiter, the hash with its seed or key (not NAY_HASH_CALLER), threads, spill_dir and the
- * flags NAY_STORE_KEY, NAY_SMALL_PAGES and NAY_LOW_MEMORY; all else is 0. A list has no plan: its
- * size depends on which keys are listed.
+ * PARAMS. Of nay_params a list takes check_bits (0 to 32), list_base, list_outside, list_prefix
+ * or list_delimiter, the hash with its seed or key (not NAY_HASH_CALLER), threads, spill_dir and
+ * the flags NAY_STORE_KEY, NAY_SMALL_PAGES and NAY_LOW_MEMORY; all else is 0. A list has no plan:
+ * its size depends on which keys are listed.
  */
 #ifndef NAY_LIST_H
 #define NAY_LIST_H
@@ -56,6 +57,14 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* nay_list_outside: of keys that nay_builder_add_value adds with 1, and nay_builder_add does not.
+ */
+typedef enum nay_list_outside {
+  NAY_LIST_JOIN = 0,  /* they are of the universe, too */
+  NAY_LIST_DROP = 1,  /* they are left out */
+  NAY_LIST_REFUSE = 2 /* nay_builder_finish: NAY_EINVAL, diag->offset is the index of the add */
+} nay_list_outside;
 
 /*
  * nay_list_get_all: the answer of a list and the changes to it, oldest first. The last one decides

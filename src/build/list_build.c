@@ -19,6 +19,7 @@
 typedef struct listb_partition {
   uint64_t hash;           /* its lowest 8 bits are 0 */
   uint64_t nkeys, nlisted; /* distinct, without exceptions */
+  bool used;               /* a key is in it; all of them may be dropped */
   unsigned class;
 } listb_partition;
 
@@ -132,7 +133,8 @@ nay_status nay__list_builder_new(const nay_params *params, const nay_hash_fn *ha
   if (status != NAY_OK) (void)nay__fail(diag, status, "no memory for the builder", 0);
   b->params.spill_dir = b->spill_dir;
   if (status == NAY_OK) {
-    status = nay__list_records_new(spills, params->spill_dir, &a, diag, &b->records);
+    status = nay__list_records_new(spills, params->spill_dir, params->list_outside, &a, diag,
+                                   &b->records);
   }
   if (status != NAY_OK) {
     nay__list_builder_free(b);
@@ -181,6 +183,7 @@ typedef struct listb_job {
   unsigned check_bits;
   nay_list_head head;
   uint64_t nkeys;
+  size_t npartitions; /* those that are used */
   uint8_t *exceptions;
   size_t exceptions_cap;
   listb_group groups[NAY_LIST_MAX_GROUPS];
@@ -224,10 +227,6 @@ static listb_partition *listb_of(const listb_job *j, const nay_list_record *r) {
   return &j->b->partitions[nay__list_partition(r)];
 }
 
-static bool listb_is_listed(const nay_list_record *r) {
-  return nay__list_status(r) == NAY_LIST_LISTED;
-}
-
 /* ---- count ---- */
 
 static nay_status listb_except(listb_job *j, const nay_list_record *r) {
@@ -244,7 +243,7 @@ static nay_status listb_except(listb_job *j, const nay_list_record *r) {
   }
   nay__store64le(j->exceptions + used, r->hash);
   nay__store64le(j->exceptions + used + 8, r->second);
-  nay__store64le(j->exceptions + used + 16, listb_is_listed(r));
+  nay__store64le(j->exceptions + used + 16, nay__list_is_listed(r));
   j->head.nexceptions++;
   return NAY_OK;
 }
@@ -253,11 +252,12 @@ static nay_status listb_count(listb_job *j, const nay_list_record *r, size_t n) 
   j->nkeys += n;
   for (size_t i = 0, equal; i < n; i += equal) {
     equal = listb_equal(r + i, n - i);
-    for (size_t k = i; k < i + equal; k++) j->head.nlisted += listb_is_listed(&r[k]);
+    for (size_t k = i; k < i + equal; k++) listb_of(j, &r[k])->used = true;
+    for (size_t k = i; k < i + equal; k++) j->head.nlisted += nay__list_is_listed(&r[k]);
     for (size_t k = i; equal > 1 && k < i + equal; k++) NAY_TRY(listb_except(j, &r[k]));
     if (equal > 1) continue;
     listb_of(j, &r[i])->nkeys++;
-    listb_of(j, &r[i])->nlisted += listb_is_listed(&r[i]);
+    listb_of(j, &r[i])->nlisted += nay__list_is_listed(&r[i]);
   }
   return NAY_OK;
 }
@@ -324,7 +324,7 @@ static void listb_choose(listb_job *j) {
 /* In the order of their hashes: the sum of doubles depends on it. */
 static uint64_t listb_bound(const listb_job *j, const uint64_t *sorted) {
   double bits = 0;
-  for (size_t i = 0; i < j->b->npartitions; i++) {
+  for (size_t i = 0; i < j->npartitions; i++) {
     const listb_partition *p = &j->b->partitions[sorted[i]];
     bits += listb_entropy(p->nkeys, p->nlisted);
   }
@@ -362,7 +362,8 @@ static nay_status listb_add_members(listb_job *j, const nay_list_record *r, size
       uint64_t word = nay__list_word(r[i].hash, j->check_bits);
       NAY_TRY(nay__map_builder_add(j->check_builder, r[i].hash, word));
     }
-    if (equal > 1 || level >= NAY_LIST_EXACT_ONLY || listb_is_listed(&r[i]) == inverted) continue;
+    if (equal > 1 || level >= NAY_LIST_EXACT_ONLY || nay__list_is_listed(&r[i]) == inverted)
+      continue;
     listb_group *g = &j->groups[level - 1];
     uint64_t word = nay__list_word(r[i].hash, g->columns);
     NAY_TRY(nay__map_builder_add(g->builder, r[i].hash, word));
@@ -404,7 +405,7 @@ static nay_status listb_add_passing(listb_job *j, const nay_list_record *r, size
   for (size_t i = 0, equal; i < n; i += equal) {
     equal = listb_equal(r + i, n - i);
     unsigned class = listb_of(j, &r[i])->class, level = class & ~NAY_LIST_INVERTED;
-    bool few = listb_is_listed(&r[i]) != (class != level);
+    bool few = nay__list_is_listed(&r[i]) != (class != level);
     if (equal > 1 || level == NAY_LIST_CONSTANT) continue;
     if (few || level == NAY_LIST_EXACT_ONLY) {
       NAY_TRY(listb_add_exact(j, r[i].hash, few));
@@ -430,8 +431,8 @@ static nay_status listb_exact(listb_job *j) {
 /* Entries in ascending order, each at its home or behind the one before. Returns the slots that
  * this takes, with a free one at the end; slots NULL: only that. */
 static uint64_t listb_place(const listb_job *j, const uint64_t *sorted, uint8_t *slots) {
-  uint64_t nhomes = nay__list_homes(j->b->npartitions), next = 0;
-  for (size_t i = 0; i < j->b->npartitions; i++) {
+  uint64_t nhomes = nay__list_homes(j->npartitions), next = 0;
+  for (size_t i = 0; i < j->npartitions; i++) {
     const listb_partition *p = &j->b->partitions[sorted[i]];
     uint64_t at = nay__max_u64(next, nay__list_home(p->hash, nhomes));
     if (slots != NULL) nay__store64le(slots + at * NAY_LIST_SLOT, p->hash | p->class);
@@ -468,11 +469,11 @@ static nay_status listb_fill(listb_job *j, const uint64_t *sorted) {
   nay_list_head *h = &j->head;
   h->base = j->b->params.list_base;
   h->bound = listb_bound(j, sorted);
-  h->npartitions = rule != 0 ? (uint32_t)j->b->npartitions : 0;
+  h->npartitions = rule != 0 ? (uint32_t)j->npartitions : 0;
   h->nslots = rule != 0 ? (uint32_t)listb_place(j, sorted, NULL) : 0;
-  h->whole = rule != 0                ? 0
-             : j->b->npartitions != 0 ? (uint8_t)j->b->partitions[0].class
-                                      : NAY_LIST_CONSTANT;
+  h->whole = rule != 0             ? 0
+             : j->npartitions != 0 ? (uint8_t)j->b->partitions[0].class
+                                   : NAY_LIST_CONSTANT;
   if (j->exact != NULL) h->exact_blocks = (uint32_t)j->exact->shape.nunits;
   if (j->check != NULL) h->check_blocks = (uint32_t)j->check->shape.nunits;
   nay_shape shape = {listb_put_levels(j, NULL), j->check_bits, rule};
@@ -492,7 +493,7 @@ static nay_status listb_fill(listb_job *j, const uint64_t *sorted) {
   return NAY_OK;
 }
 
-/* Numbers of partitions by hash: a heap sort. */
+/* Numbers of the partitions that are used, by hash: a heap sort. */
 static void listb_sift(const listb_partition *p, uint64_t *a, size_t i, size_t n) {
   for (size_t child; (child = 2 * i + 1) < n; i = child) {
     if (child + 1 < n && p[a[child + 1]].hash > p[a[child]].hash) child++;
@@ -503,8 +504,11 @@ static void listb_sift(const listb_partition *p, uint64_t *a, size_t i, size_t n
   }
 }
 
-static void listb_sort(const listb_partition *p, uint64_t *a, size_t n) {
-  for (size_t i = 0; i < n; i++) a[i] = i;
+static size_t listb_sort(const listb_partition *p, uint64_t *a, size_t npartitions) {
+  size_t n = 0;
+  for (size_t i = 0; i < npartitions; i++) {
+    if (p[i].used) a[n++] = i;
+  }
   for (size_t i = n / 2; i-- > 0;) listb_sift(p, a, i, n);
   for (size_t end = n; end-- > 1;) {
     uint64_t swap = a[0];
@@ -512,6 +516,7 @@ static void listb_sort(const listb_partition *p, uint64_t *a, size_t n) {
     a[end] = swap;
     listb_sift(p, a, 0, end);
   }
+  return n;
 }
 
 static nay_status listb_assemble(listb_job *j) {
@@ -520,7 +525,7 @@ static nay_status listb_assemble(listb_job *j) {
   uint64_t *sorted = nay__alloc(&j->b->allocator, size);
   nay_status status = NAY_ENOMEM;
   if (sorted != NULL) {
-    listb_sort(j->b->partitions, sorted, j->b->npartitions);
+    j->npartitions = listb_sort(j->b->partitions, sorted, j->b->npartitions);
     status = listb_fill(j, sorted);
   }
   nay__free(&j->b->allocator, sorted, size);
@@ -539,7 +544,7 @@ static nay_status listb_verify(listb_job *j, const nay_list_record *r, size_t n)
       asked.hash[k] = r[i + k].hash;
       asked.second[k] = r[i + k].second;
       asked.part[k] = listb_of(j, &r[i + k])->hash;
-      expected |= (uint64_t)listb_is_listed(&r[i + k]) << k;
+      expected |= (uint64_t)nay__list_is_listed(&r[i + k]) << k;
     }
     uint64_t listed = nay__list_answers(j->list, &asked, group, &known);
     if (listed != expected || known != ~(uint64_t)0 >> (64 - group)) return NAY_ECORRUPT;
@@ -567,6 +572,7 @@ static void listb_free_levels(listb_job *j) {
 static nay_status listb_run(listb_job *j) {
   for (size_t i = 0; i < j->b->npartitions; i++) {
     j->b->partitions[i].nkeys = j->b->partitions[i].nlisted = 0;
+    j->b->partitions[i].used = false;
   }
   NAY_TRY(listb_pass(j, listb_count));
   if (j->nkeys > NAY_LIST_MAX_KEYS) return nay__fail(j->diag, NAY_EFULL, "keys: above 2^36", 0);

@@ -7,6 +7,8 @@
  */
 #include "build/list_records.h"
 
+#include "nay_list.h"
+
 #define RECORDS_FIRST 16u /* records of the first page of a bucket; each further one has twice */
 #define RECORDS_LAST 4096u
 
@@ -26,17 +28,20 @@ struct nay_list_records {
   nay_allocator allocator;
   nay_hash_spill *spill; /* instead of pages; or NULL */
   nay_memory scratch;
+  unsigned outside;
   size_t filled; /* records in the scratch, while a bucket is read */
   unsigned bucket;
   records_bucket buckets[NAY_LIST_BUCKETS];
 };
 
-nay_status nay__list_records_new(bool spills, const char *directory, const nay_allocator *allocator,
-                                 nay_diag *diag, nay_list_records **records) {
+nay_status nay__list_records_new(bool spills, const char *directory, unsigned outside,
+                                 const nay_allocator *allocator, nay_diag *diag,
+                                 nay_list_records **records) {
   nay_list_records *r = nay__alloc(allocator, sizeof *r);
   if (r == NULL) return nay__fail(diag, NAY_ENOMEM, "no memory for the keys", 0);
   memset(r, 0, sizeof *r);
   r->allocator = *allocator;
+  r->outside = outside;
   if (spills) {
     nay_status status = nay__hash_spill_new(directory, 3, allocator, diag, &r->spill);
     if (status != NAY_OK) {
@@ -158,10 +163,27 @@ static nay_list_record *records_sort(nay_list_record *from, size_t n) {
 /* Merges a record into an equal one that was added before it; false: they contradict each other. */
 static bool records_join(nay_list_record *kept, const nay_list_record *next) {
   unsigned a = nay__list_status(kept), b = nay__list_status(next);
-  if (a == b || b == NAY_LIST_OF_UNIVERSE) return true;
-  if (a != NAY_LIST_OF_UNIVERSE) return false;
-  kept->info = (kept->info & ~(uint64_t)3) | b;
+  if (a == NAY_LIST_UNLISTED || b == NAY_LIST_UNLISTED) {
+    if (((a | b) & NAY_LIST_LISTED) != 0) return false;
+    kept->info &= ~(uint64_t)3;
+    return true;
+  }
+  kept->info |= b;
   return true;
+}
+
+/* Of keys that are listed and not of the universe: returns how many records remain. *refused: the
+ * least index of an add. */
+static size_t records_inside(const nay_list_records *r, nay_list_record *a, size_t n,
+                             uint64_t *refused) {
+  size_t kept = 0;
+  for (size_t i = 0; i < n; i++) {
+    bool outside = nay__list_status(&a[i]) == NAY_LIST_LISTED;
+    if (outside && r->outside == NAY_LIST_REFUSE)
+      *refused = nay__min_u64(*refused, a[i].info >> 26);
+    if (!outside || r->outside != NAY_LIST_DROP) a[kept++] = a[i];
+  }
+  return kept;
 }
 
 /* Returns how many remain. *conflict: the least index of an add that contradicts an earlier one. */
@@ -251,6 +273,11 @@ nay_status nay__list_records_read(nay_list_records *r, unsigned bucket, nay_diag
       return nay__fail(diag, NAY_EINVAL, "a key is both listed and not listed", conflict);
     }
     if (r->spill == NULL) records_store(r, b, records, *n);
+  }
+  uint64_t refused = UINT64_MAX; /* a key that is outside now may be added to the universe later */
+  *n = records_inside(r, records, *n, &refused);
+  if (refused != UINT64_MAX) {
+    return nay__fail(diag, NAY_EINVAL, "a listed key is not of the universe", refused);
   }
   *first = records;
   return NAY_OK;

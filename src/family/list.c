@@ -35,6 +35,7 @@
 #include "family/explain.h"
 #include "math/elementary.h"
 #include "math/plan.h"
+#include "nay_list.h"
 
 /* ---- payload ---- */
 
@@ -461,6 +462,9 @@ nay_status nay__list_params(const nay_params *p, nay_diag *diag) {
   if (p->list_delimiter > 255) return nay__fail(diag, NAY_EINVAL, "list_delimiter: above 255", 0);
   if (p->list_prefix != 0 && p->list_delimiter != 0) {
     return nay__fail(diag, NAY_EINVAL, "list_prefix and list_delimiter: give one", 0);
+  }
+  if (p->list_outside > NAY_LIST_REFUSE) {
+    return nay__fail(diag, NAY_EINVAL, "list_outside: above 2", 0);
   }
   if ((p->flags & ~LIST_FLAGS) != 0)
     return nay__fail(diag, NAY_EINVAL, "flags: not one of a list", 0);

@@ -92,6 +92,7 @@ nay_status nay__params_knobs(const nay_params *p, unsigned knobs, nay_diag *diag
       {p->list_base != 0, NAY_KNOB_LIST, "list_base is for lists"},
       {p->list_prefix != 0, NAY_KNOB_LIST, "list_prefix is for lists"},
       {p->list_delimiter != 0, NAY_KNOB_LIST, "list_delimiter is for lists"},
+      {p->list_outside != 0, NAY_KNOB_LIST, "list_outside is for lists"},
   };
   for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
     if (fields[i].is_set && (knobs & fields[i].knob) == 0) {

@@ -26,7 +26,7 @@ nay_status nay__params_check(const nay_params *params, nay_diag *diag, nay_sizin
 #define NAY_KNOB_MAX_NBYTES 0x10u
 #define NAY_KNOB_VALUES 0x20u /* value_bits and check_bits */
 #define NAY_KNOB_RANGE 0x40u  /* range_length, range_keys, range_delimiter */
-#define NAY_KNOB_LIST 0x80u   /* list_base, list_prefix, list_delimiter */
+#define NAY_KNOB_LIST 0x80u   /* list_base, list_prefix, list_delimiter, list_outside */
 
 /* nay__params_knobs: NAY_EINVAL when a field is set that is not among the family's knobs. */
 nay_status nay__params_knobs(const nay_params *params, unsigned knobs, nay_diag *diag);

@@ -86,6 +86,14 @@ MODES = {
             ("verify m.map", 1), ("verify --keys numbers m.map", 1), ("build numbers", "refused"), ("build -o - numbers", "refused"),
             ("verify bad.map", 1), ("verify missing.map", 1), ("verify f.nay", 1), ("verify --keys missing m.map", 1),
             ("info m.map bad.map missing.map f.nay c.map", 5)],
+    "list": [("build -f --universe keys -o out.list few", 1), ("build --universe keys few", "refused"), ("build --universe keys -o - few", "refused"),
+             ("delta --universe keys -f -o out.list l.list few", 1), ("delta --universe keys l.list few", "refused"),
+             ("check l.list --keys keys", LINES), ("check -a l.list --keys mixed", LINES), ("check -v l.list --keys mixed", LINES),
+             ("check --line-number -a l.list --keys mixed --keys keys", LINES), ("check -c l.list --keys mixed", 1),
+             ("check -c --max-count 0 l.list --keys mixed", 1), ("check -a l.list d.list -e 1 -e none", LINES),
+             ("check l.list -e 1", LINES), ("info l.list d.list", 2), ("info l.list bad.list missing.list f.nay d.list", 5),
+             ("verify l.list", 1), ("verify --universe keys l.list", 1), ("verify --universe keys --keys few d.list", 0),
+             ("verify --universe keys --keys few l.list d.list", 1), ("verify bad.list", 1), ("verify missing.list", 1)],
     "version": [("", 1)],
     "plot": [("fpr", 1), ("fpr f.nay", 1), ("k -t bloom,xor -n 1000 --measure", 1), ("bits -t bloom --format lab", 1),
              ("size -t ribbon", 1), ("bench bench.csv", 1)],
@@ -195,6 +203,8 @@ def no_repeats(pairs):
 def prepare():
     write = lambda name, lines: open(name, "wb").write(b"".join(line + b"\n" for line in lines))
     write("keys", [b"%d" % i for i in range(1000)])
+    write("few", [b"%d" % i for i in range(0, 1000, 50)])
+    write("odd", [b"%d" % i for i in range(1, 1000, 50)])
     write("mixed", [b"1", b"none", b'quo"te\\', b"2", b"2", b"tab\t", "ümlaut".encode()])
     write("binary", [b"\xff\xfe", b"\x00\x01", b"\xed\xa0\x80", b"7f\x7f", bytes(range(256)).replace(b"\n", b"")])
     write("numbers", [b"%d\t%d" % (i, i % 7) for i in range(1000)])
@@ -216,6 +226,8 @@ def prepare():
                  "sst build -q --filter partitioned --prefix-length 3 --compress snappy -o parts.ldb rows",
                  "sst build -q --properties --sequence 7 -o versions.ldb sorted", "sst build -q --no-decompress --sort -o binary.ldb binary",
                  "sst build -q -o empty.ldb /dev/null", "map build -q -o m.map numbers",
+                 "list build -q --check 30 --meta note --universe keys -o l.list odd",
+                 "list delta -q --universe keys -o d.list l.list few",
                  "map build -q --check 40 --meta note -o c.map numbers", "build -q --key=int -o int.nay keys",
                  "map build -q --key=int -o int.map numbers", "sst build -q --sort --key=int -o int.ldb keys",
                  "build -q -t range --key=int --range-length 5 -o ranges.nay keys",
@@ -224,13 +236,14 @@ def prepare():
         nay(line, check=True)
     damage("f.nay", "bad.nay", 300)
     damage("m.map", "bad.map", 150)
+    damage("l.list", "bad.list", 150)
     offset = json.loads(nay("extract --json t.ldb", check=True).stdout.splitlines()[0])["offset"]
     damage("t.ldb", "bad.ldb", offset + 100)
     damage("t.ldb", "cut.ldb", os.path.getsize("t.ldb") - 30)
     parquet = open(os.path.join(GOLDEN, "parquet", "duckdb_n2_p01.parquet"), "rb").read()
     open("a.parquet", "wb").write(parquet)
     open("cut.parquet", "wb").write(parquet[:-9])
-    nay("puffin -q --field 1 --property p=q -o a.puffin f.nay", check=True)
+    nay("puffin -q --field 1 --snapshot 7 --sequence 3 --property p=q -o a.puffin f.nay", check=True)
     puffin = open("a.puffin", "rb").read()
     open("cut.puffin", "wb").write(puffin[:-9])
     damage("a.puffin", "bad.puffin", 300)
@@ -296,7 +309,7 @@ def foreign_modes():
 
 
 def problem(page, command, line, expected):
-    verb = line.split()[0] if command in ("sst", "map") else None
+    verb = line.split()[0] if command in ("sst", "map", "list") else None
     rest = line.removeprefix(verb) if verb else line
     done = nay(f"{command} {verb or ''} --json {rest}")
     if expected == "refused":

@@ -270,6 +270,8 @@ planned() { nay plan --no-measure --json "$@" | jq -r '.nkeys_planned'; }
   done
   refused build -f -o secret --secret secret keys
   refused map build -f -o rows rows
+  refused list build --universe keys -f -o keys /dev/null
+  refused list build --universe rows -f -o keys keys
   refused plot bench table -f -o table
   refused plot fpr f.nay -f -o f.nay
   refused extract -f -o t.ldb t.ldb

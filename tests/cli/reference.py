@@ -39,7 +39,7 @@ NUMBERS = ("int", "u64le", "date", "timestamp", "float", "csv-int")  # keys of 8
 EPOCH = datetime.datetime(1970, 1, 1)
 WARNING = b"has a false-positive rate of "
 GROUPS = ["build", "check", "explain", "add", "remove", "merge", "fold", "convert", "uniq", "diff", "common",
-          "info", "verify", "extract", "sst", "map"]
+          "info", "verify", "extract", "sst", "map", "list"]
 counts, warned = collections.Counter(), collections.Counter()
 failures = collections.defaultdict(list)
 
@@ -55,6 +55,10 @@ def kinds(*wanted, but=None):
     """The families that can do all of `wanted`, and not `but`."""
     return [kind for kind, plan in traits().items()
             if all(plan[trait] for trait in wanted) and not plan.get(but, False)]
+
+
+def write_lines(keys, to):
+    to.write_bytes(b"".join(key + b"\n" for key in keys))
 
 
 class Wrong(Exception):
@@ -645,6 +649,43 @@ class Round:
         check(all(got.get(k) == b"%d" % values[k] for k in probes if k in values), "a value is wrong")
         if check_bits == 0:
             check(len(out) == len(probes), "a map without check bits has a value for every key")
+
+    def list(self):
+        """Exact lists and deltas against Python's sets."""
+        universe = sorted({k.hex().encode() for k in self.set_a | set(self.b.keys)} - {b""})
+        share = self.rng.choice([0, 0.02, 0.2, 0.5, 0.8, 1])
+        listed = {k for k in universe if self.rng.random() < share}
+        all_file, listed_file, path = self.directory / "list-all", self.directory / "list-listed", self.file()
+        partitions = self.rng.choice([[], ["--partition-prefix", self.rng.choice([1, 2])], ["--partition-delimiter", "7"]])
+        check_bits, low = self.rng.choice([0, 0, 24]), self.rng.choice([[], [], ["--low-memory"]])
+        write_lines(universe + self.rng.sample(universe, len(universe) // 4), all_file)
+        write_lines(self.rng.sample(sorted(listed), len(listed)), listed_file)
+        r = Run("list", "list", "build", "--json", "--check", check_bits, *partitions, *low, "--universe", all_file, "-o", path, listed_file).expect(0)
+        j = r.json()
+        check((j["ndistinct"], j["nlisted"]) == (len(universe), len(listed)), "counts otherwise")
+        check(j["nbits_bound"] <= j["nbits"], "below the bound")
+        self.list_answers([path], universe, listed, all_file, listed_file)
+        outside = self.directory / "list-outside"
+        write_lines([b"x%d" % i for i in range(50)], outside)
+        said = Run("list", "list", "check", "-q", "-a", path, "--keys", outside).out.splitlines()
+        check(len(said) == 50, "not annotated")
+        if check_bits:
+            check(sum(line.startswith(b"unknown\t") for line in said) >= 49, "keys outside are not unknown")
+        now = {k for k in universe if self.rng.random() < 0.05} ^ listed
+        now_file, delta = self.directory / "list-now", self.file()
+        write_lines(sorted(now), now_file)
+        r = Run("list", "list", "delta", "--json", "--universe", all_file, "-o", delta, path, now_file).expect(0)
+        check(r.json()["nlisted"] == len(now ^ listed), "the delta has other changes")
+        self.list_answers([path, delta], universe, now, all_file, now_file)
+
+    def list_answers(self, paths, universe, listed, all_file, listed_file):
+        keys = self.directory / "list-keys"
+        write_lines(universe, keys)
+        for flags, want in (([], listed), (["-v"], set(universe) - listed)):
+            lines = b"".join(k + b"\n" for k in universe if k in want)
+            r = Run("list", "list", "check", "-q", *flags, *paths, "--keys", keys).expect(0 if lines else 1)
+            check(r.out == lines, "other keys are selected")
+        Run("list", "list", "verify", "--universe", all_file, "--keys", listed_file, *paths).expect(0)
 
     def extract(self):
         keys, table, _, kind = self.sst_table("extract")

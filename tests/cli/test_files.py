@@ -67,6 +67,7 @@ WRITERS = [
     Writer("sst", "build", "-o", "OUT", "in/rows", stream=False),
     Writer("sst", "compact", "in/t", "-o", "OUT", stream=False),
     Writer("map", "build", "-o", "OUT", "in/numbers"),
+    Writer("list", "build", "--universe", "in/keys", "-o", "OUT", "in/keys"),
     Writer("uniq", "-n", "4000", "--state", "OUT", "in/keys", force=(), stream=False, refuses=False),
     Writer("add", "--create", "-n", "4000", "OUT", "in/keys", force=(), stream=False, refuses=False),
 ]

@@ -46,6 +46,7 @@ def made(n):
     must("sst", "build", "-q", "-f", "-o", "t.ldb", "sorted")
     must("sst", "build", "-q", "-f", "-o", "u.ldb", "later")
     must("map", "build", "-q", "-f", "-o", "m.map", "numbers")
+    must("list", "build", "-q", "-f", "--outside=join", "--universe", "keys", "-o", "l.list", "other")
 
 
 # Command lines, -T 1: all work is in one thread. "< FILE" is a pipe from FILE; "-o out" is removed before each run.
@@ -64,6 +65,9 @@ LINES = [
     "uniq --window 1000 < keys", "diff keys other", "common keys other",
     "sst build -q -o out sorted", "sst get -q --keys keys t.ldb", "sst scan t.ldb", "sst compact -q -o out t.ldb u.ldb",
     "map build -q -o out numbers", "map get --keys keys m.map",
+    "list build -q --outside=join --universe keys -o out other", "list check -q --keys keys l.list",
+    "list delta -q --outside=drop --universe keys -o out l.list other",
+    "list verify -q --universe keys --universe other --keys other l.list",
 ]
 SHORT = ["build -q -o out < keys", "build -q -t cuckoo -n 1000 --max-keys 20k -o out < keys", "build -q -o out < long",
          "build -q --csv -k key -o out < long.csv", "check --line-number --csv -k key f.nay rows.csv", "uniq < keys",

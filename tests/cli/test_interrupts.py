@@ -107,7 +107,8 @@ def _():
     must("build", "-q", "-n", 100, "-o", "f", stdin=lines(1, 10))
     before = read("f")
     for line in ("check f", "check -c f", "check - keys", "build -n 10 -o g", "build -n 10 -o g -", "add f", "info -",
-                 "uniq", "uniq --state s", "diff /dev/null -", "sst build -o t", "map build -o t", "verify f --keys -"):
+                 "uniq", "uniq --state s", "diff /dev/null -", "sst build -o t", "map build -o t", "verify f --keys -",
+                 "list build --universe /dev/null -o t"):
         done = closed(line, 0)
         assert done.returncode == 2, (line, done)
         assert b"cannot read standard input: it is closed\n" in done.stderr, (line, done.stderr)

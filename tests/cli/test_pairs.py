@@ -75,6 +75,7 @@ FRESH = [  # commands that make a file that is not there yet
     Command("plot", "size", "--svg", "-o", "file"),
     Command("sst", "build", "-o", "file", "rows", held="rows"),
     Command("map", "build", "-o", "file", "numbers", held="numbers"),
+    Command("list", "build", "--outside=join", "--universe", "numbers", "-o", "file", "more", held="more"),
 ]
 TABLE = [  # commands that touch a table's file
     Command("sst", "build", "--filter", "full", "-f", "-o", "file", "rows", held="rows"),

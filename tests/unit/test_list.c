@@ -191,6 +191,94 @@ static void a_key_is_listed_or_not(void **state) {
   }
 }
 
+/* ---- listed keys outside the universe ---- */
+
+/* The universe u by nay_builder_add, its listed keys, and those of `out`, by 1. */
+static nay_builder *universe_and_listed(const nay_params *params, const universe *u,
+                                        const universe *out) {
+  nay_builder *b;
+  assert_ok(nay_builder_new(params, NULL, NULL, &b));
+  for (size_t i = 0; i < u->n; i++) assert_ok(nay_builder_add(b, u->keys[i], UNIVERSE_KEY));
+  for (size_t i = 0; i < u->n; i++) {
+    if (u->listed[i] != 0) assert_ok(nay_builder_add_value(b, u->keys[i], UNIVERSE_KEY, 1));
+  }
+  for (size_t i = 0; i < out->n; i++) {
+    assert_ok(nay_builder_add_value(b, out->keys[i], UNIVERSE_KEY, 1));
+  }
+  return b;
+}
+
+static void listed_keys_outside_join_are_dropped_or_refused(void **state) {
+  (void)state;
+  for (uint32_t how = 0; how < 12; how++) {
+    universe u = universe_of(4000, 5, 0.1, 3), out = universe_new(300, 40, 77);
+    nay_params params = list_params(how % 2 == 0 ? 4 : 0, 0);
+    params.flags = how / 2 % 2 == 0 ? 0 : NAY_LOW_MEMORY;
+    params.list_outside = how / 4;
+    nay_builder *b = universe_and_listed(&params, &u, &out);
+    nay_filter *list = NULL, *want;
+    nay_diag diag = {.what = NULL};
+    nay_status status = nay_builder_finish(b, &diag, &list);
+    if (params.list_outside == NAY_LIST_REFUSE) {
+      assert_status(status, NAY_EINVAL);
+      assert_string_equal(diag.what, "a listed key is not of the universe");
+      assert_int_equal(diag.offset, u.n + u.nlisted); /* the first of them */
+      for (size_t i = 0; i < out.n; i++) {            /* now they are */
+        assert_ok(nay_builder_add(b, out.keys[i], UNIVERSE_KEY));
+      }
+      status = nay_builder_finish(b, &diag, &list);
+    }
+    assert_ok(status);
+    nay_builder_free(b);
+    nay_stats stats = list_stats(list);
+    bool drops = params.list_outside == NAY_LIST_DROP;
+    assert_int_equal(stats.nkeys, u.n + (drops ? 0 : out.n));
+    assert_int_equal(stats.nlisted, u.nlisted + (drops ? 0 : out.n));
+    assert_list(list, &u);
+    if (drops) { /* nothing of them is left, not even their partitions */
+      params.list_outside = NAY_LIST_JOIN;
+      want = list_of(&params, &u);
+      assert_same_list(list, want);
+      nay_filter_free(want);
+    } else {
+      memset(out.listed, 1, out.n);
+      assert_list(list, &out);
+    }
+    nay_filter_free(list);
+    universe_free(&u);
+    universe_free(&out);
+  }
+}
+
+/* A key that was dropped by a build that failed is listed all the same, once it is of the universe.
+ */
+static void what_is_dropped_may_come_back(void **state) {
+  (void)state;
+  nay_params params = {.size = sizeof params, .kind = NAY_LIST, .list_outside = NAY_LIST_DROP};
+  nay_builder *b;
+  nay_filter *list;
+  uint64_t value = 7;
+  assert_ok(nay_builder_new(&params, NULL, NULL, &b));
+  assert_ok(nay_builder_add(b, "a", 1));
+  assert_ok(nay_builder_add_value(b, "b", 1, 1));
+  assert_ok(nay_builder_add_value(b, "a", 1, 0));
+  assert_ok(nay_builder_add_value(b, "c", 1, 0));
+  assert_ok(nay_builder_add_value(b, "c", 1, 1));
+  assert_status(nay_builder_finish(b, NULL, &list), NAY_EINVAL); /* c is both */
+  assert_ok(nay_builder_add(b, "b", 1));
+  assert_status(nay_builder_finish(b, NULL, &list), NAY_EINVAL);
+  nay_builder_free(b);
+  assert_ok(nay_builder_new(&params, NULL, NULL, &b));
+  assert_ok(nay_builder_add_value(b, "b", 1, 1));
+  assert_ok(nay_builder_add(b, "b", 1));
+  assert_ok(nay_builder_add(b, "a", 1));
+  assert_ok(nay_builder_finish(b, NULL, &list));
+  assert_ok(nay_filter_get(list, "b", 1, &value));
+  assert_int_equal(value, 1);
+  nay_builder_free(b);
+  nay_filter_free(list);
+}
+
 /* ---- collisions ---- */
 
 /* Two keys of 16 bytes with one XXH3 hash: if a is 0 it is b + 16, before the avalanche, and if a
@@ -317,6 +405,7 @@ static void params_out_of_range(void **state) {
                                      {.check_bits = 33},
                                      {.list_prefix = 65536},
                                      {.list_delimiter = 256},
+                                     {.list_outside = 3},
                                      {.flags = NAY_CONCURRENT},
                                      {.flags = NAY_NO_VERIFY},
                                      {.hash = NAY_HASH_CALLER},
@@ -387,6 +476,8 @@ int main(void) {
       TEST(order_threads_memory_and_duplicates_leave_no_trace),
       TEST(a_builder_is_used_again),
       TEST(a_key_is_listed_or_not),
+      TEST(listed_keys_outside_join_are_dropped_or_refused),
+      TEST(what_is_dropped_may_come_back),
       TEST(colliding_hashes_are_exceptions),
       TEST(a_locked_list_says_maybe),
       TEST(what_a_list_cannot_do),
