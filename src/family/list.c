@@ -5,11 +5,12 @@
  * universe U can store which: two levels [1]. Level 1 is a ribbon filter of R with k columns, which
  * |U - R| / 2^k unlisted keys pass; level 2 (the exact level) stores one bit for each key that
  * passes: listed or not. Both are bumped ribbon retrieval (burr.c). With x unlisted keys for each
- * listed one that is k + 1 + x / 2^k bits for each listed key, and the best k is floor(log2 x), or
- * one less where x is a power of two. Where most keys are listed, the unlisted ones are stored.
+ * listed one that is k + 1 + x / 2^k bits for each listed key, and the best k is floor(log2 x), of
+ * 1.004 x since the exact level has more codes for each bit. Where most keys are listed, the
+ * unlisted ones are stored.
  *
  *   x                     1      2      4      9     16     69    100  1,000  10,000
- *   k                     0      0      1      3      3      6      6      9      13
+ *   k                     0      0      2      3      4      6      6      9      13
  *   bits per listed key   2      3      4   5.13      6   8.08   8.56  11.95   15.22
  *   lower bound           2   2.75   3.61   4.69   5.49   7.56   8.09  11.41   14.73
  *
