@@ -176,7 +176,8 @@ static const uint8_t *json_escape(const uint8_t *p, const uint8_t *end, uint32_t
   return p + 11;
 }
 
-/* A string from after its quote; what follows the closing one, or NULL. Inline: 8% of a line. */
+/* A string from after its quote; what follows the closing one, or NULL. Inline, as members are: a
+ * quarter of the time of a line. */
 static inline __attribute__((always_inline)) const uint8_t *json_string(json_reader *r,
                                                                         const uint8_t *p,
                                                                         json_value *value) {
@@ -379,7 +380,8 @@ static const uint8_t *json_scalar(json_reader *r, const uint8_t *p) {
 }
 
 /* A name and its colon; p is at the quote. */
-static const uint8_t *json_member(json_reader *r, const uint8_t *p) {
+static inline __attribute__((always_inline)) const uint8_t *json_member(json_reader *r,
+                                                                        const uint8_t *p) {
   json_value name;
   json_level *level = &r->levels[r->depth];
   if (p == r->end || *p != '"') return json_fail(r, p, "a name in quotes is missing");

@@ -198,6 +198,14 @@ static void shown_filter(puffin_shown *s, const nay_sst_puffin_blob *blob) {
   nay_filter_free(f);
 }
 
+/* As text: readers of JSON that take numbers for doubles would read another one. -1: not known. */
+static void shown_id(const char *name, int64_t id) {
+  char text[24];
+  if (id == -1) return;
+  snprintf(text, sizeof text, "%lld", (long long)id);
+  json_text(name, text);
+}
+
 static void shown_blob(const puffin_shown *s, const nay_sst_puffin_blob *blob) {
   char type[200], size[NUMBER_TEXT];
   if (s->as_json) {
@@ -206,6 +214,8 @@ static void shown_blob(const puffin_shown *s, const nay_sst_puffin_blob *blob) {
     json_open("fields", '[');
     for (size_t i = 0; i < blob->nfields; i++) json_real(NULL, blob->fields[i]);
     json_close();
+    shown_id("snapshot_id", blob->snapshot_id);
+    shown_id("sequence_number", blob->sequence_number);
     json_count("offset", blob->offset);
     json_count("nbytes", blob->nbytes);
     json_text("codec", blob->codec != NULL ? blob->codec : "none");

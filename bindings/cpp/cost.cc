@@ -1,6 +1,4 @@
 // cost c|cpp add|has|none N: N calls of C's functions or of nay.hpp's, for cost.sh to count instructions.
-// cost time: ns of a call of both, for ../cost.py: 1,000 keys, a blocked filter in the cache, the least of ten interleaved runs.
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -8,61 +6,7 @@
 
 static char keys[1024][16];
 
-template <typename Round>
-static void time_of(double *least, Round round) {
-  auto begun = std::chrono::steady_clock::now();
-  long sum = 0;
-  for (int i = 0; i < 5000; i++) sum += round();
-  double ns = std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begun).count() / 5e6;
-  if (sum < 0 || ns < *least) *least = ns; // sum: so that no call is left out
-}
-
-static int times() {
-  std::vector<std::string> all;
-  std::vector<const void *> ptrs;
-  std::vector<size_t> lens;
-  for (int i = 0; i < 1000; i++) all.push_back("key" + std::to_string(i));
-  for (const std::string &k : all) ptrs.push_back(k.data()), lens.push_back(k.size());
-  nay::filter f = nay::filter::try_build(all, nay::params{nay::kind::blocked, 1000, 0.01}).value();
-  nay_filter *c = f.c();
-  double least[6] = {1e9, 1e9, 1e9, 1e9, 1e9, 1e9};
-  uint64_t bitmap[16];
-  for (int run = 0; run < 10; run++) {
-    time_of(&least[0], [&] {
-      long sum = 0;
-      for (const std::string &k : all) sum += nay_filter_may_contain(c, k.data(), k.size());
-      return sum;
-    });
-    time_of(&least[1], [&] {
-      long sum = 0;
-      for (const std::string &k : all) sum += f.may_contain(k);
-      return sum;
-    });
-    time_of(&least[2], [&] {
-      long sum = 0;
-      for (const std::string &k : all) {
-        bool is_new = false;
-        sum += nay_filter_add(c, k.data(), k.size(), &is_new) == NAY_OK && is_new;
-      }
-      return sum;
-    });
-    time_of(&least[3], [&] {
-      long sum = 0;
-      for (const std::string &k : all) sum += f.try_add(k).value();
-      return sum;
-    });
-    time_of(&least[4], [&] {
-      return long(nay_filter_may_contain_many(c, ptrs.data(), lens.data(), 1000, bitmap) == NAY_OK && bitmap[0] != 0);
-    });
-    time_of(&least[5], [&] { return long(f.try_may_contain_all(all).value().size()); });
-  }
-  std::printf("may_contain: C %.2f ns, C++ %.2f ns\nadd: C %.2f ns, C++ %.2f ns\nbatch: C %.2f ns, C++ %.2f ns\n", least[0],
-              least[1], least[2], least[3], least[4], least[5]);
-  return 0;
-}
-
 int main(int argc, char **argv) {
-  if (argc == 2 && std::strcmp(argv[1], "time") == 0) return times();
   if (argc < 4) return 2;
   const bool cpp = std::strcmp(argv[1], "cpp") == 0;
   const long n = std::atol(argv[3]);

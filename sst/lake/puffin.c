@@ -729,7 +729,7 @@ static nay_status writer_write(puffin_writer *w, const void *bytes, size_t len, 
   return NAY_OK;
 }
 
-static nay_status writer_compress(puffin_writer *w, const char *name, const void *bytes, size_t len,
+static nay_status puffin_compress(puffin_writer *w, const char *name, const void *bytes, size_t len,
                                   nay_diag *diag, nay_memory *packed, size_t *packed_len) {
   const nay_sst_codec *codec = puffin_codec(&w->options, name);
   if (codec == NULL) return nay__fail(diag, NAY_ENOTSUP, "a codec is missing", w->at);
@@ -755,7 +755,7 @@ static nay_status writer_blob(puffin_writer *w, const nay_sst_puffin_blob *blob,
     return nay__fail(diag, NAY_EINVAL, "codec: neither zstd nor lz4", 0);
   }
   if (compresses) {
-    NAY_TRY(writer_compress(w, blob->codec, bytes, len, diag, &packed, &len));
+    NAY_TRY(puffin_compress(w, blob->codec, bytes, len, diag, &packed, &len));
     bytes = packed.at;
   }
   put_blob(w, blob, len);
@@ -772,7 +772,7 @@ static nay_status writer_footer(puffin_writer *w, nay_diag *diag) {
   size_t len = w->json.len;
   bool compresses = w->options.compress_footer;
   if (compresses) {
-    NAY_TRY(writer_compress(w, "lz4", payload, len, diag, &packed, &len));
+    NAY_TRY(puffin_compress(w, "lz4", payload, len, diag, &packed, &len));
     payload = packed.at;
   }
   nay__store32le(tail, (uint32_t)len);

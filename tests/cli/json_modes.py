@@ -243,7 +243,7 @@ def prepare():
     parquet = open(os.path.join(GOLDEN, "parquet", "duckdb_n2_p01.parquet"), "rb").read()
     open("a.parquet", "wb").write(parquet)
     open("cut.parquet", "wb").write(parquet[:-9])
-    nay("puffin -q --field 1 --property p=q -o a.puffin f.nay", check=True)
+    nay("puffin -q --field 1 --snapshot 7 --sequence 3 --property p=q -o a.puffin f.nay", check=True)
     puffin = open("a.puffin", "rb").read()
     open("cut.puffin", "wb").write(puffin[:-9])
     damage("a.puffin", "bad.puffin", 300)

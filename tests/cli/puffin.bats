@@ -25,6 +25,8 @@ setup_filters() {
     cmp d/0001.nay-v1 b.nay
     cmp d/0002.sbbf-v1 p/0000.b.sbbf
     nay info --json all.puffin | jq -e '.blobs | length == 3 and .[0].fields == [1, -2] and .[1].properties == {"referenced-data-file": "a.parquet"} and .[2].type == "sbbf-v1" and .[2].fpr_now < 0.001'
+    nay puffin -q -f --snapshot 9007199254740993 -o s.puffin a.nay
+    nay info --json s.puffin | jq -e '.blobs[0].snapshot_id == "9007199254740993" and (.blobs[0] | has("sequence_number") | not)'
     [ "$(seq 1000 | nay check -c --blob 0 all.puffin)" -eq 1000 ]
     [ "$(seq 1001 2000 | nay check -c --blob 1 all.puffin)" -eq 1000 ]
     [ "$(seq 0 999 | nay check -c --key=int --blob 2 all.puffin)" -eq 1000 ]

@@ -17,7 +17,7 @@ NAY = pathlib.Path(os.environ.get("NAY_BUILD", HERE.parent.parent / "build" / "d
 GO_SOURCE = pathlib.Path("/usr/share/gocode/src/github.com/bits-and-blooms/bloom")
 GUAVA = pathlib.Path("/usr/share/java/guava.jar")
 ABSENT = 2000
-SIZES = [(1, "0.01"), (2, "0.5"), (97, "0.03"), (1000, "0.001"), (5000, "0.25")]
+SIZES = [(1, "0.01"), (2, "0.5"), (7, "0.000001"), (12, "0.393"), (97, "0.03"), (333, "0.015625"), (1000, "0.001"), (5000, "0.25")]
 
 
 class Different(Exception):
@@ -25,7 +25,10 @@ class Different(Exception):
 
 
 def nay(*words):
-    return subprocess.run([NAY, *map(str, words)], check=True, capture_output=True, text=True).stdout
+    done = subprocess.run([NAY, *map(str, words)], capture_output=True, text=True)
+    if done.returncode not in (0, 1):  # 1: no key was selected
+        raise Different(done.stderr)
+    return done.stdout
 
 
 def answers(layout, key, file, keys):

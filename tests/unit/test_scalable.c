@@ -1,4 +1,7 @@
 /* test_scalable.c - growth, its rate, its limits, joining and finishing. */
+#include <stdio.h>
+#include <unistd.h>
+
 #include "base/patterns.h"
 #include "filter.h"
 #include "math/series.h"
@@ -351,6 +354,41 @@ static void sixty_four_levels(void **state) {
   nay_filter_free(f);
 }
 
+/* Whether the memory at `at` is advised to have huge pages; -1: this system does not tell. */
+static int asks_for_huge_pages(const uint8_t *at) {
+  char line[512];
+  int answer = -1;
+  bool here = false;
+  if (access("/sys/kernel/mm/transparent_hugepage/enabled", R_OK) != 0) return -1;
+  FILE *maps = fopen("/proc/self/smaps", "r");
+  if (maps == NULL) return -1;
+  while (fgets(line, sizeof line, maps) != NULL) {
+    unsigned long long from, to;
+    if (sscanf(line, "%llx-%llx ", &from, &to) == 2) {
+      here = from <= (uintptr_t)at && (uintptr_t)at < to;
+    } else if (here && strncmp(line, "VmFlags:", 8) == 0) {
+      answer = strstr(line, " hg") != NULL;
+    }
+  }
+  (void)fclose(maps);
+  return answer;
+}
+
+/* A payload that growth has made is probed as fast as a new one. */
+static void growth_keeps_huge_pages(void **state) {
+  (void)state;
+  nay_filter *f = make_scalable(4000000);
+  assert_true(f->nbytes > (size_t)5 << 20);
+  int before = asks_for_huge_pages(f->bits.bytes + f->nbytes / 2);
+  for (uint64_t i = 0; f->nbytes < (size_t)9 << 20; i += 1024) {
+    uint64_t hashes[1024];
+    for (unsigned j = 0; j < 1024; j++) hashes[j] = nay_hash_mix(i + j);
+    assert_ok(nay_filter_add_hash_many(f, hashes, NULL, 1024, NULL, NULL));
+  }
+  assert_int_equal(asks_for_huge_pages(f->bits.bytes + f->nbytes / 2), before);
+  nay_filter_free(f);
+}
+
 /* Who knows the number of keys needs one level; who starts too small keeps the rate all the same.
  */
 static void building_spreads_the_keys(void **state) {
@@ -440,6 +478,7 @@ int main(void) {
       TEST(batches_are_single_adds),
       TEST(every_size_in_batches),
       TEST(sixty_four_levels),
+      TEST(growth_keeps_huge_pages),
       TEST(bad_params_are_named),
       TEST(building_spreads_the_keys),
       TEST(the_planned_keys_need_no_growth),

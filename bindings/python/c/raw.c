@@ -306,7 +306,8 @@ static bool raw_in_place(const py_source *s) {
     case PY_ELEM_UINT:
       return s->typing.how.type == NAY_KEY_INT && r->width == 8 && r->stride == 8 &&
              *(const uint8_t *)&one == 1;
-    case PY_ELEM_OFFSETS: return s->typing.plain;
+    case PY_ELEM_OFFSETS: /* of a buffer at an odd address they are read one by one */
+      return s->typing.plain && (uintptr_t)r->offsets % r->offset_bytes == 0;
     case PY_ELEM_FIXED:
       return s->typing.plain && !r->strip && r->width > 0 && r->width < UINT32_MAX &&
              r->stride == (Py_ssize_t)r->width;
