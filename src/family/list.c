@@ -387,8 +387,39 @@ uint64_t nay__list_answers(const nay_filter *f, const nay_list_asked *asked, uns
   return listed;
 }
 
+/* nay__list_answers of one key, without the sorting by levels. Exceptions are the caller's. */
+static uint64_t list_answer_one(const nay_filter *f, uint64_t hash, uint64_t part,
+                                uint64_t *known) {
+  unsigned class = list_class(f, part), level = class & ~NAY_LIST_INVERTED;
+  *known = level != 0;
+  if (f->shape.k != 0 && level != 0) {
+    *known =
+        list_match(f, f->derived[LIST_CHECK], f->derived[LIST_BLOCKS] >> 32, f->shape.k, &hash, 1);
+  }
+  bool exact = level == NAY_LIST_EXACT_ONLY;
+  if (level != 0 && level < NAY_LIST_EXACT_ONLY) {
+    const uint8_t *entry = f->bits.bytes + NAY_LIST_HEAD_LEN + (size_t)(level - 1) * NAY_LIST_ENTRY;
+    exact = list_match(f, nay__load64le(entry), nay__load32le(entry + 8), nay__load32le(entry + 12),
+                       &hash, 1) != 0;
+  }
+  uint64_t word = 0;
+  if (exact) {
+    uint64_t mixed = nay__list_exact_word(hash);
+    list_words(f, f->derived[LIST_EXACT], (uint32_t)f->derived[LIST_BLOCKS], 1, &mixed, 1, &word);
+  }
+  return ((word & 1) ^ (class != level)) & *known;
+}
+
 uint64_t nay__list_get(const nay_filter *f, const void *const *keys, const size_t *lens, unsigned n,
                        uint64_t *known) {
+  if (n == 1 && (f->derived[LIST_HOMES] & LIST_HAS_EXCEPTIONS) == 0) {
+    uint64_t hash = nay__hash_key(&f->hasher, keys[0], lens[0]).lo, part = 0;
+    if (f->shape.extra != 0) {
+      size_t len = nay__list_partition_len(f->shape.extra, keys[0], lens[0]);
+      part = nay__hash_key(&f->hasher, keys[0], len).lo;
+    }
+    return list_answer_one(f, hash, part, known);
+  }
   nay_list_asked asked;
   for (unsigned i = 0; i < n; i++) {
     asked.hash[i] = nay__hash_key(&f->hasher, keys[i], lens[i]).lo;
