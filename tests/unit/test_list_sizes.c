@@ -111,14 +111,90 @@ static void make_issuers(issuer *issuers) {
   (void)listed_of(issuers, high);
 }
 
-/* Bits of X and Y of Clubcard's own builder, without the rows that run over, the tail and the
- * rounding to words: doc/formats/clubcard.md has what it does. */
-static double clubcard_bits(const issuer *p) {
-  double n = (double)p->listed, others = (double)(p->n - p->listed);
-  if (p->listed == 0 || p->listed == p->n) return 0;
-  unsigned rank = 2 * n >= n + others ? 0 : (unsigned)floor(log2(others / n));
-  double passing = n + others / (double)((uint64_t)1 << rank);
-  return floor(1.02 * n) * rank + floor(1.02 * passing);
+/* ---- Clubcard's own builder ---- */
+
+/*
+ * What clubcard 0.3.2 does (doc/formats/clubcard.md): m = floor(1.02 n) slots, which equations that
+ * run over the end lengthen; rank = floor(log2 x), 0 below 2. Coefficients are random here instead
+ * of SHA-256: the number of rows depends on nothing else.
+ */
+typedef struct rows256 {
+  uint64_t (*at)[4];
+  uint64_t cap, used;
+} rows256;
+
+static uint64_t random_at;
+static uint64_t random_word(void) { return nay_hash_mix(++random_at); }
+
+/* The rows of n equations: at least m. */
+static uint64_t rows_of(rows256 *r, uint64_t n) {
+  uint64_t m = (uint64_t)(1.02 * (double)n), used = m;
+  if (m + 256 > r->cap) {
+    r->cap = 2 * (m + 256);
+    r->at = realloc(r->at, r->cap * sizeof *r->at);
+  }
+  memset(r->at, 0, (m + 256) * sizeof *r->at);
+  for (uint64_t i = 0; i < n; i++) {
+    uint64_t a[4] = {random_word() | 1, random_word(), random_word(), random_word()};
+    uint64_t start = random_word() % m;
+    while ((a[0] | a[1] | a[2] | a[3]) != 0) {
+      while (a[0] == 0) {
+        a[0] = a[1], a[1] = a[2], a[2] = a[3], a[3] = 0;
+        start += 64;
+      }
+      unsigned shift = (unsigned)__builtin_ctzll(a[0]);
+      for (unsigned k = 0; k < 4 && shift != 0; k++) {
+        a[k] = a[k] >> shift | (k < 3 ? a[k + 1] << (64 - shift) : 0);
+      }
+      start += shift;
+      uint64_t *row = r->at[start];
+      if (row[0] == 0) {
+        memcpy(row, a, sizeof a);
+        if (start >= used) used = start + 1;
+        break;
+      }
+      for (unsigned k = 0; k < 4; k++) a[k] ^= row[k];
+    }
+  }
+  return used;
+}
+
+/* Bits of the words of X and Y, the tail of 64 included. */
+static double clubcard_bits(const issuer *issuers, unsigned n) {
+  rows256 r = {.at = NULL};
+  uint64_t columns[64] = {0}, exact = 0, words = 0;
+  unsigned ranks = 0;
+  random_at = SEED;
+  for (unsigned i = 0; i < n; i++) {
+    const issuer *p = &issuers[i];
+    uint64_t others = p->n - p->listed;
+    if (p->listed == 0 || others == 0) continue;
+    unsigned rank =
+        2 * p->listed >= p->n ? 0 : (unsigned)floor(log2((double)others / (double)p->listed));
+    uint64_t rows = rank != 0 ? rows_of(&r, p->listed) : 0;
+    for (unsigned c = 0; c < rank; c++) columns[c] += rows;
+    if (rank > ranks) ranks = rank;
+    exact += rows_of(&r, p->listed + (others >> rank));
+  }
+  for (unsigned c = 0; c < ranks; c++) words += (columns[c] + (ranks > 1 ? 64 : 0) + 63) / 64;
+  free(r.at);
+  return (double)(words + (exact + 63) / 64) * 64;
+}
+
+/* One issuer, 50,000 listed: what the real builder wrote. */
+static void the_model_is_that_of_the_real_builder(void **state) {
+  (void)state;
+  static const struct {
+    unsigned x;
+    double bits; /* per listed key */
+  } real[] = {{1, 2.042}, {2, 3.063}, {4, 4.083}, {9, 5.244}, {69, 8.256}, {1000, 12.225}};
+  for (size_t i = 0; i < sizeof real / sizeof real[0]; i++) {
+    issuer one = {.n = 50000 * (uint64_t)(real[i].x + 1), .listed = 50000};
+    double bits = clubcard_bits(&one, 1) / 50000;
+    print_message("x %u: %.4f bits by the model, %.3f by clubcard 0.3.2\n", real[i].x, bits,
+                  real[i].bits);
+    assert_true(fabs(bits / real[i].bits - 1) < 0.004); /* its own builds vary by that */
+  }
 }
 
 static void crlite_takes_fewer_bits_than_clubcard(void **state) {
@@ -127,13 +203,12 @@ static void crlite_takes_fewer_bits_than_clubcard(void **state) {
   make_issuers(issuers);
   nay_params params = list_params(4, 0);
   nay_builder *b;
-  double clubcard = 0, formula = 0;
+  double clubcard = clubcard_bits(issuers, ISSUERS), formula = 0;
   uint64_t n = 0, listed = 0;
   assert_ok(nay_builder_new(&params, NULL, NULL, &b));
   for (unsigned i = 0; i < ISSUERS; i++) {
     const issuer *p = &issuers[i];
     add_keys(b, i, p->n, p->listed);
-    clubcard += clubcard_bits(p);
     formula += p->listed != 0 ? least_bits((double)p->listed, (double)(p->n - p->listed)) : 0;
     n += p->n;
     listed += p->listed;
@@ -155,6 +230,7 @@ int main(int argc, char **argv) {
   if (argc > 1) divisor = strtoull(argv[1], NULL, 10);
   const test_case tests[] = {
       TEST(payload_is_that_of_two_levels),
+      TEST(the_model_is_that_of_the_real_builder),
       TEST(crlite_takes_fewer_bits_than_clubcard),
   };
   return run_all(tests);
