@@ -316,6 +316,7 @@ pub struct Hash {
 }
 
 impl From<u64> for Hash {
+    #[inline]
     fn from(lo: u64) -> Hash {
         Hash { lo, hi: 0 }
     }
@@ -385,6 +386,7 @@ unsafe impl Sync for Reader {}
 unsafe impl Send for Reader {}
 
 impl Reader {
+    #[inline]
     fn raw(&self) -> *const sys::nay_filter {
         &self.0
     }
@@ -588,6 +590,7 @@ impl Filter {
         Ok(Filter(NonNull::new(made.cast()).expect("a filter was made")))
     }
 
+    #[inline]
     fn mut_raw(&mut self) -> *mut sys::nay_filter {
         self.0.as_ptr().cast()
     }
@@ -911,6 +914,7 @@ impl<'a> View<'a> {
 
 impl Deref for View<'_> {
     type Target = Reader;
+    #[inline]
     fn deref(&self) -> &Reader {
         unsafe { &*sys::nay_view_filter(&*self.raw).cast() }
     }
