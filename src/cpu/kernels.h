@@ -101,11 +101,11 @@ typedef struct nay_window_kernels {
 
 /* ---- bloom ---- */
 
-/* nay_bloom_parts: bits to set, by the part of the filter that they lie in. */
 #define NAY_BLOOM_NPARTS 8u
 #define NAY_BLOOM_PART 1024u /* bits of one part */
 #define NAY_BLOOM_SPARE 16u  /* places after them that a vector may overwrite */
 
+/* nay_bloom_parts: bits to set, by the part of the filter that they lie in. */
 typedef struct nay_bloom_parts {
   unsigned shift; /* bit i lies in part i >> shift */
   uint32_t used[NAY_BLOOM_NPARTS];
