@@ -383,6 +383,8 @@ FILES
       [[ $output == *"cannot convert f.nay to $name, not even from the keys: "* ]]
     done
   done
+  seq 3 | nay build -q -n 3 -b 4000 -t bloom -o wide.nay # no such plan there
+  nay convert --explain --json --to cassandra wide.nay | jq -e '.needs_keys and .fpr_after == null and .nbytes_after == null'
   run -0 nay convert --explain --to xor8 f.nay
   [[ $output == *"only numbers, 8 bytes each"* ]]
   nay convert -q --to sbbf --keys keys f.nay -o f.sbbf 2> /dev/null
