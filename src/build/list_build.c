@@ -265,10 +265,10 @@ static nay_status listb_count(listb_job *j, const nay_list_record *r, size_t n) 
 /* ---- choose ---- */
 
 /* Columns of level 1: a further one costs a bit for each of the few, and halves the others that
- * pass. */
+ * pass. A bit of the exact level is dearer by the codes of its buckets, 2 bits for 512 slots. */
 static unsigned listb_columns(uint64_t few, uint64_t many) {
-  unsigned k = 0;
-  while ((many - 1) >> (k + 1) >= few) k++;
+  unsigned k = (many - 1) >> 1 >= few; /* one column has as many codes */
+  while (k != 0 && (many + many / 256) >> (k + 1) >= few) k++;
   return k;
 }
 

@@ -5,11 +5,12 @@
  * universe U can store which: two levels [1]. Level 1 is a ribbon filter of R with k columns, which
  * |U - R| / 2^k unlisted keys pass; level 2 (the exact level) stores one bit for each key that
  * passes: listed or not. Both are bumped ribbon retrieval (burr.c). With x unlisted keys for each
- * listed one that is k + 1 + x / 2^k bits for each listed key, and the best k is floor(log2 x), or
- * one less where x is a power of two. Where most keys are listed, the unlisted ones are stored.
+ * listed one that is k + 1 + x / 2^k bits for each listed key, and the best k is floor(log2 x), of
+ * 1.004 x since the exact level has more codes for each bit. Where most keys are listed, the
+ * unlisted ones are stored.
  *
  *   x                     1      2      4      9     16     69    100  1,000  10,000
- *   k                     0      0      1      3      3      6      6      9      13
+ *   k                     0      0      2      3      4      6      6      9      13
  *   bits per listed key   2      3      4   5.13      6   8.08   8.56  11.95   15.22
  *   lower bound           2   2.75   3.61   4.69   5.49   7.56   8.09  11.41   14.73
  *
@@ -386,8 +387,39 @@ uint64_t nay__list_answers(const nay_filter *f, const nay_list_asked *asked, uns
   return listed;
 }
 
+/* nay__list_answers of one key, without the sorting by levels. Exceptions are the caller's. */
+static uint64_t list_answer_one(const nay_filter *f, uint64_t hash, uint64_t part,
+                                uint64_t *known) {
+  unsigned class = list_class(f, part), level = class & ~NAY_LIST_INVERTED;
+  *known = level != 0;
+  if (f->shape.k != 0 && level != 0) {
+    *known =
+        list_match(f, f->derived[LIST_CHECK], f->derived[LIST_BLOCKS] >> 32, f->shape.k, &hash, 1);
+  }
+  bool exact = level == NAY_LIST_EXACT_ONLY;
+  if (level != 0 && level < NAY_LIST_EXACT_ONLY) {
+    const uint8_t *entry = f->bits.bytes + NAY_LIST_HEAD_LEN + (size_t)(level - 1) * NAY_LIST_ENTRY;
+    exact = list_match(f, nay__load64le(entry), nay__load32le(entry + 8), nay__load32le(entry + 12),
+                       &hash, 1) != 0;
+  }
+  uint64_t word = 0;
+  if (exact) {
+    uint64_t mixed = nay__list_exact_word(hash);
+    list_words(f, f->derived[LIST_EXACT], (uint32_t)f->derived[LIST_BLOCKS], 1, &mixed, 1, &word);
+  }
+  return ((word & 1) ^ (class != level)) & *known;
+}
+
 uint64_t nay__list_get(const nay_filter *f, const void *const *keys, const size_t *lens, unsigned n,
                        uint64_t *known) {
+  if (n == 1 && (f->derived[LIST_HOMES] & LIST_HAS_EXCEPTIONS) == 0) {
+    uint64_t hash = nay__hash_key(&f->hasher, keys[0], lens[0]).lo, part = 0;
+    if (f->shape.extra != 0) {
+      size_t len = nay__list_partition_len(f->shape.extra, keys[0], lens[0]);
+      part = nay__hash_key(&f->hasher, keys[0], len).lo;
+    }
+    return list_answer_one(f, hash, part, known);
+  }
   nay_list_asked asked;
   for (unsigned i = 0; i < n; i++) {
     asked.hash[i] = nay__hash_key(&f->hasher, keys[i], lens[i]).lo;
@@ -424,7 +456,10 @@ static void list_explain_key(const nay_filter *f, const void *key, size_t len,
                              nay_explain_run *run) {
   uint64_t known;
   run->what.word = nay__hash_key(&f->hasher, key, len).lo;
-  nay__explain_constant(run, 0, nay__list_get(f, &key, &len, 1, &known) != 0);
+  bool listed = nay__list_get(f, &key, &len, 1, &known) != 0;
+  nay__explain_group(run, 0, 1);
+  nay__explain_step(run, NULL,
+                    (nay_explain_step){.kind = NAY_STEP_ANSWER, .found = listed, .expected = 1});
 }
 
 /* A hash does not tell the partition: every answer is maybe, unless nothing is listed. */

@@ -97,7 +97,7 @@ long_options() { nay help "$1" | sed '/^Examples/,$d' | sed -nE 's/^(  -., |    
   [ "$(offers sst '' | paste -sd' ')" = "build get scan info compact" ]
   [ "$(offers plot '' | paste -sd' ')" = "fpr k bits size range bench" ]
   for line in "check" "check -q f" "check f g" "check -- -f" "diff" "diff a" "sst build" "sst get" "sst info a" "sst scan t" "map get" "map build a" "sst compact a b" "query f" "add -e k" "merge a b c" \
-    "plot fpr" "convert --to leveldb" "uniq -t bloom" "check -"; do
+    "plot fpr" "list build" "list check l" "list delta a b" "list build --universe" "convert --to leveldb" "uniq -t bloom" "check -"; do
     # shellcheck disable=SC2086
     [ "$(offers $line '')" = :files ] || { echo "$line"; return 1; }
   done
@@ -114,7 +114,7 @@ long_options() { nay help "$1" | sed '/^Examples/,$d' | sed -nE 's/^(  -., |    
     words=$(nay man --markdown "$command" | sed -n 's/^`nay [a-z]* \[options\] *//p' | tr -s ' []|.' '\n' | grep -E '^[A-Z]+$' || true)
     for word in $words; do
       case $word in
-        A | B | FILE | FILTER | KEYFILE | TABLE | MAP | COMMAND | KEY | WORD) ;;
+        A | B | FILE | FILTER | KEYFILE | TABLE | MAP | LIST | LISTED | DELTA | NOW | COMMAND | KEY | WORD) ;;
         COUNT | FPR | BITS | SIZE | NAME | COLUMN | VALUE) ;; # of options
         *) echo "$command: $word"; return 1 ;;
       esac

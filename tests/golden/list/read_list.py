@@ -142,7 +142,9 @@ read_nay.FAMILIES[13] = List
 
 
 def columns_of(few, many):
-    return max(k for k in range(41) if k == 0 or (many - 1) >> k >= few)
+    if (many - 1) >> 1 < few:
+        return 0
+    return max(k for k in range(1, 41) if k == 1 or (many + many // 256) >> k >= few)
 
 
 def build(f, members):
