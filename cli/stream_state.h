@@ -33,10 +33,10 @@ struct key_stream {
   size_t carry_len, searched; /* `searched` bytes of them hold no terminator */
   bool has_zero;              /* and a zero byte at zero_at, if searched is not 0 */
   size_t zero_at;
-  uint64_t position;          /* of the files that are closed */
-  const bool *found;          /* of each path, whether it was met in a directory; or NULL */
-  bool checks_binary;         /* the open file was, and is skipped when its start is no text */
-  uint64_t nskipped;          /* binary files */
+  uint64_t position;  /* of the files that are closed */
+  const bool *found;  /* of each path, whether it was met in a directory; or NULL */
+  bool checks_binary; /* the open file was, and is skipped when its start is no text */
+  uint64_t nskipped;  /* binary files */
   char *skipped_first;
   uint8_t *unread; /* of each path: 1, it was skipped or failed */
   const nay_filter *hash_with;

@@ -41,8 +41,8 @@
  * has no key of the universe is unknown.
  *
  * CHANGES. The keys whose answer changed are a list over the same universe, which is much smaller:
- * add each key with 1 if the lists so far answer it wrongly (unknown: not listed), and set list_base
- * to the list_id (of nay_stats) of the last one. A reader asks all: nay_list_get_all.
+ * add each key with 1 if the lists so far answer it wrongly (unknown: not listed), and set
+ * list_base to the list_id (of nay_stats) of the last one. A reader asks all: nay_list_get_all.
  *
  * PARAMS. Of nay_params a list takes check_bits (0 to 32), list_base, list_outside, list_prefix
  * or list_delimiter, the hash with its seed or key (not NAY_HASH_CALLER), threads, spill_dir and
