@@ -211,7 +211,8 @@ key_reader key_reader_new(const keys_options *s) {
 }
 
 size_t key_reader_room(const key_reader *r) {
-  return r->how.type == NAY_KEY_NUMERIC ? NAY_KEY_NUMERIC_MAX : 0;
+  if (r->how.type != NAY_KEY_NUMERIC) return 0;
+  return NAY_KEY_NUMERIC_MAX + (r->framing == FRAME_JSON ? KEYS_GROW : 0);
 }
 
 bool key_reader_keeps_cr(const key_reader *r) {
@@ -325,6 +326,15 @@ static const char *key_form(unsigned form, uint8_t **key, size_t *len) {
   return word + 0x80000000u <= UINT32_MAX ? NULL : "it is not between -2^31 and 2^31 - 1";
 }
 
+/* Whether there is no text, or none once it is trimmed. */
+static bool reader_is_empty(const key_reader *r, const key_record *record) {
+  if ((r->how.transformations & NAY_KEY_TRIM) == 0) return record->text_len == 0;
+  for (size_t i = 0; i < record->text_len; i++) {
+    if (strchr(" \t\n\v\f\r", record->text[i]) == NULL || record->text[i] == 0) return false;
+  }
+  return true;
+}
+
 /* The text as it stands -> the key. There is room for it: see key_reader_room. Inline also in
  * key_next, where a call would cost rows of text 3%. */
 __attribute__((always_inline)) static inline key_result reader_decode(const key_reader *r,
@@ -333,10 +343,12 @@ __attribute__((always_inline)) static inline key_result reader_decode(const key_
                                                                       key_failure *fail) {
   record->key = record->text;
   record->key_len = record->text_len;
-  record->skip = record->text_len == 0 && r->skip_empty;
+  record->skip = r->skip_empty && reader_is_empty(r, record);
   if (record->skip || reader_is_text(r)) return KEY_OK;
   uint8_t *to = scratch + record->scratch_used;
-  size_t room = record->len + 8 + key_reader_room(r);
+  /* the text of a number in JSON may be longer than its line */
+  size_t room = record->len + record->text_len + 8 +
+                (r->how.type == NAY_KEY_NUMERIC ? NAY_KEY_NUMERIC_MAX : 0);
   nay_diag diag = {.what = NULL};
   nay_status status = nay_key_convert(&r->how, (const char *)record->text, record->text_len, &diag,
                                       to, room, &record->key_len);

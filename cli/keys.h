@@ -131,9 +131,15 @@ typedef struct key_failure {
 } key_failure;
 
 /*
+ * KEYS_GROW: the keys of one record that are longer than their texts have at most this many bytes
+ * more, all together, but for the last one.
+ */
+#define KEYS_GROW ((size_t)4 << 20)
+
+/*
  * KEY_SCRATCH: scratch memory that a record of len bytes needs at most, its text and key (of
  * UTF-16, twice that: two bytes for one beside the text that they are made of).
- * key_reader_room: beyond that, for a numeric with an exponent.
+ * key_reader_room: beyond that, for numerics with an exponent.
  */
 #define KEY_SCRATCH(len) (2 * (len) + 8)
 size_t key_reader_room(const key_reader *r);

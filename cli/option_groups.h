@@ -48,7 +48,7 @@ extern const option_group filter_group;
 /* keys_options: how keys are stored in files, or the keys themselves. */
 typedef struct keys_options {
   bool recursive, with_name, stats;
-  const char *files_from;
+  text_list files_from;
   const struct key_files *listed; /* key_files.h: the files of these two; else NULL */
   bool null, crlf, length_prefixed, csv, tsv, jsonl, header, skip_empty, no_decompress, line_number;
   unsigned type;          /* nay_key_type, or KEY_U64LE */
