@@ -167,7 +167,8 @@ static void *shared_add(void *arg) {
   double start = shared_cpu_now();
   for (size_t i = 0; i < a->n; i += SHARED_BATCH) {
     size_t n = a->n - i < SHARED_BATCH ? a->n - i : SHARED_BATCH;
-    if (nay_filter_add_hash_many(a->f, a->hashes + i, NULL, n, a->asks ? bitmap : NULL, NULL) != NAY_OK) {
+    if (nay_filter_add_hash_many(a->f, a->hashes + i, NULL, n, a->asks ? bitmap : NULL, NULL) !=
+        NAY_OK) {
       threads_die("adds failed");
     }
   }
@@ -210,10 +211,11 @@ static void shared_compare_in(const char *name, nay_kind kind, const uint64_t *h
     if (c < many) many = c;
   }
   double each = 1e9 / (double)n;
-  printf("%-10s %12zu keys   shared, %s   plain %6.2f ns/key   1 thread %6.2f (%.2fx)   "
-         "%u threads %6.2f (%.2fx faster)\n",
-         name, n, asks ? "batches with a bitmap" : "batches", plain * each, one * each, one / plain,
-         threads, many * each, one / many);
+  printf(
+      "%-10s %12zu keys   shared, %s   plain %6.2f ns/key   1 thread %6.2f (%.2fx)   "
+      "%u threads %6.2f (%.2fx faster)\n",
+      name, n, asks ? "batches with a bitmap" : "batches", plain * each, one * each, one / plain,
+      threads, many * each, one / many);
 }
 
 static void shared_compare(const char *name, nay_kind kind, const uint64_t *hashes, size_t n,

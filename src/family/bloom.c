@@ -159,11 +159,13 @@ static void bloom_flush_parts(nay_filter *f, nay_bloom_parts *parts, unsigned fi
 /* The keys for which every part has room. */
 static unsigned bloom_parts_room(const nay_filter *f, const nay_bloom_parts *parts) {
   uint32_t most = 0;
-  for (unsigned i = 0; i < NAY_BLOOM_NPARTS; i++) most = parts->used[i] > most ? parts->used[i] : most;
+  for (unsigned i = 0; i < NAY_BLOOM_NPARTS; i++)
+    most = parts->used[i] > most ? parts->used[i] : most;
   return (NAY_BLOOM_PART - most) / f->shape.k;
 }
 
-#define BLOOM_FEW 16u /* keys: for fewer, parts are flushed. Even an empty part has room for them */
+#define BLOOM_FEW 16u /* keys: for fewer, parts are flushed. Even an empty part has room for them \
+                       */
 
 static void bloom_add_parts(nay_filter *f, const uint64_t *lo, size_t n) {
   nay_bloom_parts parts;

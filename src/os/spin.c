@@ -53,7 +53,9 @@ void nay__batch_begin(uint8_t *locks) {
   spin_until_all_clear(locks, NAY_NSTRIPES);
 }
 
-void nay__batch_end(uint8_t *locks) { nay__atomic_ordered_add64(spin_batches(locks), ~UINT64_C(0)); }
+void nay__batch_end(uint8_t *locks) {
+  nay__atomic_ordered_add64(spin_batches(locks), ~UINT64_C(0));
+}
 
 void nay__batch_region_lock(uint8_t *locks, uint32_t region) {
   uint8_t *flag = nay__region_flag(locks, region);

@@ -88,7 +88,8 @@ void nay__region_lock(uint8_t *locks, uint32_t region);
 void nay__region_unlock(uint8_t *locks, uint32_t region);
 
 /* nay__batch_begin, nay__batch_end: of a batch that announces itself; between them no adder holds a
- * stripe that nay__spin_lock_alone gave it. nay__batch_region_lock: a region, among such batches. */
+ * stripe that nay__spin_lock_alone gave it. nay__batch_region_lock: a region, among such batches.
+ */
 void nay__batch_begin(uint8_t *locks);
 void nay__batch_end(uint8_t *locks);
 void nay__batch_region_lock(uint8_t *locks, uint32_t region);
