@@ -164,8 +164,7 @@ static unsigned bloom_parts_room(const nay_filter *f, const nay_bloom_parts *par
   return (NAY_BLOOM_PART - most) / f->shape.k;
 }
 
-#define BLOOM_FEW 16u /* keys: for fewer, parts are flushed. Even an empty part has room for them \
-                       */
+#define BLOOM_FEW 16u /* keys: flush when a part has room for fewer; an empty one has for 16 */
 
 static void bloom_add_parts(nay_filter *f, const uint64_t *lo, size_t n) {
   nay_bloom_parts parts;
