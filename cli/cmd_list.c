@@ -95,7 +95,7 @@ const command command_list = {
         "of one partition are listed and few of another, and only listed keys and some as many "
         "others are kept. The list is the same. The universe must be regular files, not a pipe, "
         "with each key once; if they change between the passes, nothing is written. Not with "
-        "--check and --outside.\n"
+        "--check, nor with --outside of build.\n"
         "\n"
         "Where the share of listed keys depends on an attribute that those who ask know, such as "
         "the issuer of a certificate, --partition names its column, and the list is smaller. A key "

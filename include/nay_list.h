@@ -69,8 +69,8 @@
  *
  * PARAMS. Of nay_params a list takes check_bits (0 to 32), list_base, list_outside, list_prefix
  * or list_delimiter, the hash with its seed or key (not NAY_HASH_CALLER), threads, spill_dir and
- * the flags NAY_STORE_KEY, NAY_SMALL_PAGES, NAY_LOW_MEMORY and NAY_LIST_TWO_PASSES; all else is 0. A
- * list has no plan: its size depends on which keys are listed.
+ * the flags NAY_STORE_KEY, NAY_SMALL_PAGES, NAY_LOW_MEMORY and NAY_LIST_TWO_PASSES; all else is 0.
+ * A list has no plan: its size depends on which keys are listed.
  */
 #ifndef NAY_LIST_H
 #define NAY_LIST_H

@@ -621,7 +621,8 @@ static void listb_count_streamed(listb_job *j) {
   j->nkeys = 0;
   for (size_t i = 0; i < j->b->npartitions; i++) {
     listb_partition *p = &j->b->partitions[i];
-    p->nkeys = nay__max_u64(p->nadded, p->nlisted); /* more are listed: the last pass refuses them */
+    p->nkeys =
+        nay__max_u64(p->nadded, p->nlisted); /* more are listed: the last pass refuses them */
     p->used = p->nadded != 0;
     j->nkeys += p->nkeys;
   }
@@ -641,7 +642,8 @@ static nay_status listb_divide_all(listb_job *j) {
 
 /* ---- several passes ---- */
 
-/* Whether a partition has a level 1 of its listed keys, and whether one has of its unlisted ones. */
+/* Whether a partition has a level 1 of its listed keys, and whether one has of its unlisted ones.
+ */
 static void listb_sifted(const listb_job *j, bool *listed, bool *unlisted) {
   *listed = *unlisted = false;
   for (size_t i = 0; i < j->b->npartitions; i++) {

@@ -23,8 +23,8 @@ nay_status nay__list_builder_add(nay_list_builder *builder, const void *key, siz
 
 uint64_t nay__list_builder_nkeys(const nay_list_builder *builder);
 
-/* nay__list_builder_finish: the builder is then empty; a failed call keeps the keys. *list NULL: with
- * NAY_LIST_TWO_PASSES, the universe has to be added again. */
+/* nay__list_builder_finish: the builder is then empty; a failed call keeps the keys. *list NULL:
+ * with NAY_LIST_TWO_PASSES, the universe has to be added again. */
 nay_status nay__list_builder_finish(nay_list_builder *builder, nay_diag *diag, nay_filter **list);
 void nay__list_builder_free(nay_list_builder *builder);
 

@@ -194,8 +194,7 @@ static size_t records_inside(const nay_list_records *r, nay_list_record *a, size
 
 /* Returns how many remain. *conflict: the least index of an add that contradicts an earlier one;
  * *repeated: of one that adds a key to the universe again. */
-static size_t records_unique(nay_list_record *a, size_t n, uint64_t *conflict,
-                             uint64_t *repeated) {
+static size_t records_unique(nay_list_record *a, size_t n, uint64_t *conflict, uint64_t *repeated) {
   size_t kept = 0;
   for (size_t i = 0; i < n; i++) {
     bool again = kept != 0 && a[kept - 1].hash == a[i].hash && a[kept - 1].second == a[i].second;

@@ -39,8 +39,8 @@ nay_status nay__list_records_new(bool spills, const char *directory, unsigned ou
 void nay__list_records_free(nay_list_records *records);
 void nay__list_records_clear(nay_list_records *records);
 
-/* nay__list_records_expect: changes `outside` from now on; once: NAY_EINVAL for a key that was added
- * as one of the universe more than once. */
+/* nay__list_records_expect: changes `outside` from now on; once: NAY_EINVAL for a key that was
+ * added as one of the universe more than once. */
 void nay__list_records_expect(nay_list_records *records, unsigned outside, bool once);
 
 /* nay__list_records_add: a failed call adds nothing. */

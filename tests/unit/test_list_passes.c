@@ -345,11 +345,11 @@ static void every_allocation_may_fail(void **state) {
 /* Every call that fails is made again, and succeeds: it added and lost nothing. */
 static void a_failed_call_may_be_repeated(void **state) {
   (void)state;
-  universe u = universe_of(4000, 20, 0.1, 1);
+  universe u = universe_of(40000, 20, 0.1, 1); /* keys that pass level 1 need pages */
   for (size_t i = 0; i < u.n; i++) u.listed[i] ^= u.keys[i][0] % 8 == 3; /* three passes */
   nay_params params = list_params(4, 0), passes = passes_params(4, false);
   nay_filter *whole = list_of(&params, &u), *list = NULL;
-  for (long step = 1; step < 60; step += 3) {
+  for (long step = 1; step < 60; step += 8) {
     flaky heap = {.fail_at = -1};
     nay_allocator a = flaky_allocator(&heap);
     nay_builder *b;
