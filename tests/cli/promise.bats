@@ -24,7 +24,7 @@ row() {
     uniq) bad='-n 100 keys' good='-n 1000 keys' ;;
     diff | common) bad='-n 100 keys more' good='keys more' ;;
     # these make no filter, or one for exactly the keys that are there
-    plan | bench | plot | complete | man | version | help | extract | sst | map | prune | puffin) ;;
+    plan | bench | plot | complete | man | version | help | extract | sst | map | list | prune | puffin) ;;
     *) echo "no row for $1" >&2; return 1 ;;
   esac
 }
