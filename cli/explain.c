@@ -169,6 +169,7 @@ const char *explained_why(const explained_filter *f, char text[EXPLAIN_WHY]) {
     case NAY_STEP_FINGERPRINT: why_fingerprint(f, s, text); break;
     case NAY_STEP_SLOT: why_xor(f, s, text); break;
     case NAY_STEP_COLUMN: why_columns(f, s, text); break;
+    case NAY_STEP_ANSWER: return f->why.maybe ? "it is listed" : "it is not listed";
     case NAY_STEP_VALUE: /* of range filters */
     case NAY_STEP_XOR:
     case NAY_STEP_CONSTANT: return f->why.reason_text;

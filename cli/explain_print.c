@@ -109,6 +109,7 @@ static void print_step(const nay_explain_step *s, const step_members *m) {
     case NAY_STEP_XOR: print_xor(s); break;
     case NAY_STEP_COLUMN: print_column(s); break;
     case NAY_STEP_VALUE: print_value(s, m); break;
+    case NAY_STEP_ANSWER:
     case NAY_STEP_CONSTANT: return;
   }
   out_text("\n");
@@ -132,7 +133,7 @@ static void print_level(const explained_filter *f, const nay_explain_step *s) {
 /* The line above the steps of a unit; has_levels: levels are named. */
 static void print_unit(const explained_filter *f, const nay_explain_step *s, bool has_levels) {
   bool beside = print_unit_beside(s);
-  if (s->kind == NAY_STEP_CONSTANT || (beside && !has_levels)) return;
+  if (s->unit[0] == '\0' || (beside && !has_levels)) return;
   out_text("  ");
   if (has_levels) print_level(f, s);
   if (has_levels && !beside) out_text(", ");

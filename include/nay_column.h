@@ -1,4 +1,4 @@
-/* Experimental: any minor version may change what is here; symbols then get another version. */
+/* Stable: a program works with every later library of the same SONAME. */
 /*
  * nay_column.h - keys that lie one after the other in a buffer, as the columns of Arrow, Parquet
  * and numpy do, without a pointer and a length for each.
@@ -18,8 +18,9 @@ extern "C" {
 
 /*
  * nay_column: key i is bytes[offset i, offset i + 1), or bytes[i * width, (i + 1) * width). Offsets
- * have the byte order and the alignment of the machine; they never descend and never exceed nbytes,
- * else the call that meets them returns NAY_EINVAL.
+ * have the byte order of the machine and need no alignment. The first need not be 0, so that a
+ * slice of a column is a column; they never descend and never exceed nbytes. Else, and when fields
+ * do not fit together, the call returns NAY_EINVAL and adds no key.
  */
 typedef struct nay_column {
   size_t size; /* sizeof the struct: see ABI in nay.h */

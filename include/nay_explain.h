@@ -1,4 +1,4 @@
-/* Experimental: any minor version may change what is here; symbols then get another version. */
+/* Stable: a program works with every later library of the same SONAME. */
 /*
  * nay_explain.h - why a filter answers nay or maybe: what a probe reads, step by step.
  *
@@ -27,14 +27,16 @@
  *   map                        one group: the columns of the check bits alone
  *   range                      one group: the bucket of the key's value, and the value there that
  *                              decides
+ *   exact list                 one group of one step: the answer that its levels give
  *
  * A filter or shard that answers the same for every key has a group of one constant step.
  *
  * Positions are bits of the payload, which is the same bytes in memory and in a file: bit b is bit
  * b % 8, least significant first, of byte b / 8. nay_explanation.payload points to it.
  *
- * Explaining costs a call for each step and allocates nothing. THREADS: as for other calls on a
- * const filter.
+ * Explaining costs a call for each step. Families, kinds of steps and reasons may be added, and how
+ * a family probes may change; the rule, the positions and the meaning of a field do not. THREADS:
+ * as for other calls on a const filter.
  */
 #ifndef NAY_EXPLAIN_H
 #define NAY_EXPLAIN_H
@@ -53,18 +55,20 @@ typedef enum nay_step_kind {
   NAY_STEP_XOR = 4,      /* the xor of the slots of the group: reads nothing, nbits is its width */
   NAY_STEP_COLUMN = 5,   /* the parity of the bits that `mask` selects, in one column of slots */
   NAY_STEP_CONSTANT = 6, /* the answer for every key, found 1: maybe, 0: nay; expected 1 */
-  NAY_STEP_VALUE = 7     /* the low bits of a stored value, expected to be those of the key's */
+  NAY_STEP_VALUE = 7,    /* the low bits of a stored value, expected to be those of the key's */
+  NAY_STEP_ANSWER = 8    /* an exact list: what it says of this key, found 1: listed; expected 1 */
 } nay_step_kind;
 
 /*
  * nay_explain_step: one of them. The library sets `size` to its own sizeof, and it only grows: a
- * field is there when it lies within `size`.
+ * field is there when it lies within `size`. A step of a kind that a program does not know has a
+ * name, and what it finds and expects. Texts are static.
  */
 typedef struct nay_explain_step {
   size_t size;
   nay_step_kind kind;
   const char *name; /* of the kind: "bit", "fingerprint", "slot", "xor", "column", "constant",
-                       "value" */
+                       "value", "answer" */
   bool ok;          /* found is expected */
   uint32_t group;   /* from 0, in order */
   uint32_t level;  /* of the group: scalable's level and RedisBloom's link, 0 is the oldest; window:
@@ -88,8 +92,8 @@ typedef struct nay_explain_step {
                        low bits of mask[0]; else 0 */
   uint64_t found;
   uint64_t expected;
-  uint32_t counter; /* counting: keys that hold the bit; 15: 15 or more, or not known; else 0 */
-  uint32_t zero;    /* for later use */
+  uint32_t counter;    /* counting: keys that hold the bit; 15: 15 or more, or not known; else 0 */
+  uint32_t reserved32; /* for later versions; written as 0 */
 } nay_explain_step;
 
 /* nay_explain_visitor: gets each step, in order. Another status than NAY_OK ends the explanation
@@ -112,7 +116,7 @@ typedef struct nay_explanation {
   size_t size;
   bool maybe; /* what nay_filter_may_contain answers */
   nay_explain_reason reason;
-  const char *reason_text; /* the reason in one line, for people */
+  const char *reason_text; /* the reason in one line, for people: static */
   nay_hash_kind hash_kind;
   nay_hash hash;            /* of the key; 0 when there is none: locked, or no hash */
   uint64_t seed;            /* of the hash function; 0 when it has none, or a secret key instead */
@@ -126,7 +130,7 @@ typedef struct nay_explanation {
   uint64_t ngroups;
   uint64_t group;      /* maybe: the first whose steps are all ok; else ngroups */
   uint32_t level;      /* of that group */
-  uint32_t zero;       /* for later use */
+  uint32_t reserved32; /* for later versions; written as 0 */
   const void *payload; /* a view, as long as the filter is not changed */
   uint64_t payload_nbytes;
 } nay_explanation;
@@ -135,7 +139,7 @@ typedef struct nay_explanation {
  * nay_filter_explain: why nay_filter_may_contain answers as it does for a key. visit may be NULL:
  * then there is only the summary. A lazily mapped filter verifies what the probe reads, as a probe
  * does. NAY_EINVAL: an argument is NULL, or a size is none that the library ever had. Another
- * status is the visitor's; *explanation is then untouched.
+ * status is the visitor's. Unless it returns NAY_OK, *explanation is as it was.
  */
 NAY_API nay_status nay_filter_explain(const nay_filter *filter, const void *key, size_t len,
                                       nay_explain_visitor visit, void *ctx,

@@ -1,4 +1,4 @@
-/* Experimental: may change in a minor version; its symbols have the node of this version. */
+/* Stable: a program works with every later library of the same SONAME. */
 /*
  * nay_range.h - range filters: "is a key between a and b?". The certain answer is "nay".
  *
@@ -50,6 +50,8 @@
 #ifndef NAY_RANGE_H
 #define NAY_RANGE_H
 
+#include <string.h>
+
 #include "nay_advanced.h"
 
 #ifdef __cplusplus
@@ -88,8 +90,8 @@ NAY_API nay_status nay_filter_may_contain_scan(const nay_filter *filter, const v
  * nay_filter_may_contain_range_u64_many: n ranges [lo[i], hi[i]] of a filter whose keys are 8
  * bytes, big-endian, as nay_range_key writes them. Bit i % 64 of bitmap[i / 64] is the answer of
  * range i, and bits past n of its last word are 0. If a range is refused, or the filter cannot
- * answer, every answer is maybe and the status says why. NAY_ENOTSUP: the filter has keys of
- * another form (range_keys, range_delimiter).
+ * answer, every answer is maybe and the status says why, as of every batch. NAY_ENOTSUP: the filter
+ * has keys of another form (range_keys, range_delimiter).
  */
 NAY_API nay_status nay_filter_may_contain_range_u64_many(const nay_filter *filter,
                                                          const uint64_t *lo, const uint64_t *hi,
@@ -119,13 +121,11 @@ static inline uint64_t nay_range_i64(int64_t value) { return (uint64_t)value ^ (
 
 /* nay_range_double: the same for doubles. -0 is 0, every NaN is above infinity. */
 static inline uint64_t nay_range_double(double value) {
-  union {
-    double value;
-    uint64_t bits;
-  } d = {value};
-  if (value != value) d.bits = 0x7ff8000000000000u;
-  if (value == 0) d.bits = 0;
-  return d.bits >> 63 != 0 ? ~d.bits : d.bits | (uint64_t)1 << 63;
+  uint64_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  if (value != value) bits = 0x7ff8000000000000u;
+  if (value == 0) bits = 0;
+  return bits >> 63 != 0 ? ~bits : bits | (uint64_t)1 << 63;
 }
 
 #ifdef __cplusplus

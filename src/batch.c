@@ -85,16 +85,29 @@ nay_status nay__column_read(const nay_column *from, size_t n, nay_column *c) {
   return c->width == 0 && (c->offset_bytes == 4 || c->offset_bytes == 8) ? NAY_OK : NAY_EINVAL;
 }
 
+NAY_INLINE uint64_t batch_offset(const nay_column *c, const uint8_t *offsets, size_t from,
+                                 size_t i) {
+  uint32_t narrow;
+  uint64_t wide;
+  if (offsets == NULL) return (uint64_t)(from + i) * c->width;
+  if (c->offset_bytes == 4) {
+    memcpy(&narrow, offsets + 4 * i, sizeof narrow);
+    return narrow;
+  }
+  memcpy(&wide, offsets + 8 * i, sizeof wide);
+  return wide;
+}
+
 /* The offsets of n keys, at most BATCH_OFFSETS. False: one descends or is beyond the bytes, and all
  * are 0. */
 static bool batch_offsets(const nay_column *c, size_t from, size_t n,
                           size_t offsets[BATCH_OFFSETS + 1]) {
-  const uint32_t *narrow = c->offset_bytes == 4 ? (const uint32_t *)c->offsets + from : NULL;
-  const uint64_t *wide = c->offset_bytes == 8 ? (const uint64_t *)c->offsets + from : NULL;
+  const uint8_t *next = c->offsets != NULL ? (const uint8_t *)c->offsets + from * c->offset_bytes
+                                           : NULL; /* at any address */
   uint64_t last = 0;
   bool ok = true;
   for (size_t i = 0; i <= n; i++) {
-    uint64_t at = narrow != NULL ? narrow[i] : wide != NULL ? wide[i] : (from + i) * c->width;
+    uint64_t at = batch_offset(c, next, from, i);
     ok &= at >= last && at <= c->nbytes;
     offsets[i] = (size_t)at;
     last = at;

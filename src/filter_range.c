@@ -59,5 +59,5 @@ nay_status nay_filter_may_contain_range_u64_many(const nay_filter *f, const uint
     unsigned group = n - i < NAY_RANGE_GROUP ? (unsigned)(n - i) : NAY_RANGE_GROUP;
     bitmap[i / 64] = nay__range_ask_numbers(f, lo + i, hi + i, group);
   }
-  return NAY_OK;
+  return nay_filter_health(f);
 }

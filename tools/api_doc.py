@@ -2,7 +2,8 @@
 """Writes doc/api.md: each public function of both libraries, with its header, its version and who calls it.
 
     tools/api_doc.py            writes the page
-    tools/api_doc.py --check    compares it, and fails for a function that nobody calls and nobody waits for
+    tools/api_doc.py --check    compares it, and fails for a function that nobody calls and nobody waits for, and for an
+                                experimental one of libnay that a binding calls
 
 A caller is a file outside of the tests and outside of the library: the command, a plug-in, a binding, an example, a
 benchmark; for libnay also libnaysst. A function without one stands in COMING with its coming user, or goes. The version
@@ -31,7 +32,9 @@ CALLERS = (("cli/", "command"), ("plugins/leveldb/", "LevelDB"), ("plugins/rocks
            ("plugins/redis/", "Redis"), ("plugins/sql/", "SQL"), ("plugins/", "plug-in"), ("bindings/cpp/", "C++"), ("bindings/rust/", "Rust"),
            ("bindings/go/", "Go"), ("bindings/python/", "Python"), ("bindings/", "binding"), ("web/", "JavaScript"),
            ("examples/kv/", "kv"), ("examples/", "example"), ("bench/", "bench"), ("sst/", "libnaysst"))
-IGNORED = re.compile(r"(^|/)(tests?|conformance\w*|golden)(/|\.|_)|(^|/)test_|_test\.|\.md$|sst/include/|\.abi$")
+BINDINGS = {"C++", "Rust", "Go", "Python", "JavaScript"}
+# os_wasm.c defines what it names
+IGNORED = re.compile(r"web/wasm/os_wasm\.c|(^|/)(tests?|conformance\w*|golden)(/|\.|_)|(^|/)test_|_test\.|\.md$|sst/include/|\.abi$")
 
 
 def functions(folder):
@@ -64,7 +67,7 @@ def callers():
 
 
 def page():
-    called, rows, orphans = callers(), {}, []
+    called, orphans, unstable = callers(), [], []
     lines = ["# Public functions", "",
              "Written by `tools/api_doc.py`; lint compares it. A stable function keeps its parameters and its meaning until",
              "1.0 at least; any minor version may change an experimental one, whose symbol then gets another version.",
@@ -78,11 +81,13 @@ def page():
             who = [w for w in called.get(function, []) if w != library]
             if not who and function not in COMING:
                 orphans.append(function)
+            if library == "libnay" and not stable and BINDINGS & set(who):
+                unstable.append(function)
             shown = ", ".join(who) if who else f"*coming*: {COMING.get(function, '?')}"
             lines.append(f"| `{function}` | `{header}` | {'stable' if stable else 'experimental'} "
                          f"| {LATER.get(function, since)} | {shown} |")
         lines.append("")
-    return "\n".join(lines), orphans
+    return "\n".join(lines), orphans, unstable
 
 
 FROM_ROW = re.compile(r"^\| `(\w+)` \| (`[^|]*) \| (.*) \|$", re.M)
@@ -103,10 +108,12 @@ def stale(stored, written):
 
 
 def main():
-    text, orphans = page()
+    text, orphans, unstable = page()
     if sys.argv[1:] == ["--check"]:
         if orphans:
             sys.exit("no caller outside the tests, and no line in COMING of tools/api_doc.py: " + ", ".join(orphans))
+        if unstable:
+            sys.exit("a binding calls an experimental function, see doc/design/0040-languages.md: " + ", ".join(unstable))
         faults = list(stale(rows(PAGE.read_text()) if PAGE.is_file() else {}, rows(text)))
         if faults:
             sys.exit("doc/api.md is not what tools/api_doc.py writes, run it: " + "; ".join(faults))

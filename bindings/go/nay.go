@@ -28,6 +28,7 @@ package nay
 #cgo LDFLAGS: -lnay
 #include <stdlib.h>
 #include <string.h>
+#include <nay_column.h>
 #include <nay_format.h>
 #include <nay_key.h>
 #include <nay_map.h>
@@ -46,18 +47,19 @@ static int nay_go_test_and_add(nay_filter *f, const uint8_t *key, size_t len) { 
   return status != NAY_OK ? (int)status : !is_new;
 }
 
-// Keys lie in `bytes`, one after the other, at most 512; the bitmap has a word for each 64 of them.
-static nay_status nay_go_many(nay_filter *f, const uint8_t *bytes, const size_t *lens, size_t n, uint64_t *bitmap,
-                              size_t *taken) {
-  const void *keys[512];
-  for (size_t i = 0; i < n; bytes += lens[i++]) keys[i] = bytes;
-  return bitmap == NULL ? nay_filter_add_many(f, keys, lens, n, NULL, taken)
-                        : nay_filter_may_contain_many(f, keys, lens, n, bitmap);
+// Keys lie in `bytes`, one after the other; the column that they are may not be made in Go, which it would point to.
+static nay_column nay_go_column(const uint8_t *bytes, const uint64_t *offsets, size_t n) {
+  return (nay_column){sizeof(nay_column), .bytes = bytes, .nbytes = offsets[n], .offsets = offsets, .offset_bytes = 8};
 }
-static nay_status nay_go_builder_many(nay_builder *b, const uint8_t *bytes, const size_t *lens, size_t n) {
-  nay_status status = NAY_OK;
-  for (size_t i = 0; status == NAY_OK && i < n; bytes += lens[i++]) status = nay_builder_add(b, bytes, lens[i]);
-  return status;
+static nay_status nay_go_many(nay_filter *f, const uint8_t *bytes, const uint64_t *offsets, size_t n, uint64_t *bitmap,
+                              size_t *taken) {
+  nay_column keys = nay_go_column(bytes, offsets, n);
+  return bitmap == NULL ? nay_filter_add_column(f, &keys, n, NULL, taken)
+                        : nay_filter_may_contain_column(f, &keys, n, bitmap);
+}
+static nay_status nay_go_builder_many(nay_builder *b, const uint8_t *bytes, const uint64_t *offsets, size_t n) {
+  nay_column keys = nay_go_column(bytes, offsets, n);
+  return nay_builder_add_column(b, &keys, n, NULL);
 }
 static void nay_go_nothing(const uint8_t *key, size_t len) { (void)key, (void)len; }
 */
@@ -460,14 +462,14 @@ const (
 
 // batch is what a call of C gets, which must not have pointers of Go in it: keys side by side.
 type batch struct {
-	bytes  []byte
-	lens   [block]C.size_t
-	bitmap [block / 64]C.uint64_t
+	bytes   []byte
+	offsets [block + 1]C.uint64_t // the first is 0
+	bitmap  [block / 64]C.uint64_t
 }
 
 var batches = sync.Pool{New: func() any { return new(batch) }}
 
-func (b *batch) addresses() (*C.uint8_t, *C.size_t) { return data(b.bytes), &b.lens[0] }
+func (b *batch) addresses() (*C.uint8_t, *C.uint64_t) { return data(b.bytes), &b.offsets[0] }
 
 // inBlocks lays up to 512 keys side by side for each call of do, of long ones fewer.
 func inBlocks[K []byte | string](keys []K, do func(b *batch, at, n int) C.nay_status) C.nay_status {
@@ -477,7 +479,7 @@ func inBlocks[K []byte | string](keys []K, do func(b *batch, at, n int) C.nay_st
 		bytes, n := b.bytes[:0], 0
 		for ; n < block && at+n < len(keys) && len(bytes) < blockBytes; n++ {
 			bytes = append(bytes, keys[at+n]...)
-			b.lens[n] = C.size_t(len(keys[at+n]))
+			b.offsets[n+1] = C.uint64_t(len(bytes))
 		}
 		b.bytes = bytes
 		status := do(b, at, n)
@@ -497,8 +499,8 @@ func addMany[K []byte | string](f *Filter, keys []K) (int, error) {
 	c := f.changesOne()
 	status := inBlocks(keys, func(b *batch, _, n int) C.nay_status {
 		var some C.size_t
-		bytes, lens := b.addresses()
-		status := C.nay_go_many(c, bytes, lens, C.size_t(n), nil, &some)
+		bytes, offsets := b.addresses()
+		status := C.nay_go_many(c, bytes, offsets, C.size_t(n), nil, &some)
 		taken += int(some)
 		return status
 	})
@@ -513,8 +515,8 @@ func testMany[K []byte | string](f *Filter, keys []K, answers []bool) ([]bool, e
 	answers = answers[:len(keys)]
 	c := f.asks()
 	status := inBlocks(keys, func(b *batch, at, n int) C.nay_status {
-		bytes, lens := b.addresses()
-		status := C.nay_go_many(c, bytes, lens, C.size_t(n), &b.bitmap[0], nil)
+		bytes, offsets := b.addresses()
+		status := C.nay_go_many(c, bytes, offsets, C.size_t(n), &b.bitmap[0], nil)
 		for i := range answers[at : at+n] {
 			answers[at+i] = b.bitmap[i/64]>>(i%64)&1 != 0
 		}
@@ -880,8 +882,8 @@ func (b *Builder) Add(key []byte) error {
 // AddMany adds keys in calls of 512.
 func (b *Builder) AddMany(keys [][]byte) error {
 	status := inBlocks(keys, func(some *batch, _, n int) C.nay_status {
-		bytes, lens := some.addresses()
-		return C.nay_go_builder_many(b.c, bytes, lens, C.size_t(n))
+		bytes, offsets := some.addresses()
+		return C.nay_go_builder_many(b.c, bytes, offsets, C.size_t(n))
 	})
 	runtime.KeepAlive(b)
 	return failed(status, nil)

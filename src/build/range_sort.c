@@ -14,7 +14,7 @@
 #include "base/sort.h"
 #include "os/thread.h"
 
-#define RSORT_PART_LOG 9u       /* a part has about 2^9 locations, */
+#define RSORT_PART_LOG 4u       /* a part has about 2^4 locations, */
 #define RSORT_MOST_PARTS_LOG 12 /* until there are 2^12 parts */
 
 typedef struct rsort_job {

@@ -64,14 +64,16 @@ RANGE_TARGET NAY_INLINE uint64_t RANGE(low)(const nay_range_index *x, uint64_t i
   return nay__load64le(x->low + (at >> 3)) >> (at & 7) & (((uint64_t)1 << x->low_bits) - 1);
 }
 
-/* Values [end - n, end) of a bucket: whether one has low bits in [lo, hi]. */
+/* Values [end - n, end) of a bucket, n > 0: whether one has low bits in [lo, hi]. The last two are
+ * compared without a branch, which would be mispredicted; few buckets have more. */
 RANGE_TARGET NAY_INLINE bool RANGE(within)(const nay_range_index *x, uint64_t end, unsigned n,
                                            uint64_t lo, uint64_t hi) {
-  for (; n != 0; n--) {
-    uint64_t value = RANGE(low)(x, --end);
-    if (value <= hi) return value >= lo;
+  bool last = RANGE(low)(x, end - 1) - lo <= hi - lo;
+  bool some = last | (RANGE(low)(x, end - 1 - (n > 1)) - lo <= hi - lo);
+  for (unsigned i = 3; NAY_UNLIKELY(i <= n) && !some; i++) {
+    some = RANGE(low)(x, end - i) - lo <= hi - lo;
   }
-  return false;
+  return some;
 }
 
 /* A range over the border of buckets. */
@@ -98,6 +100,7 @@ RANGE_TARGET static nay_range_found RANGE(any)(const nay_range_index *x, uint64_
   if (NAY_UNLIKELY(b != hi >> x->low_bits)) return RANGE(across)(x, lo, hi);
   uint64_t at = RANGE(group)(x, b, &full);
   if (NAY_UNLIKELY(full) || !RANGE(bucket)(x, b, at, &end, &n)) return NAY_RANGE_LEFT;
+  if (n == 0) return NAY_RANGE_NONE;
   return RANGE(within)(x, end, n, lo & mask, hi & mask) ? NAY_RANGE_SOME : NAY_RANGE_NONE;
 }
 

@@ -17,6 +17,7 @@ static const char *explain_kind_name(nay_step_kind kind) {
     case NAY_STEP_COLUMN: return "column";
     case NAY_STEP_CONSTANT: return "constant";
     case NAY_STEP_VALUE: return "value";
+    case NAY_STEP_ANSWER: return "answer";
   }
   return NULL;
 }

@@ -456,7 +456,10 @@ static void list_explain_key(const nay_filter *f, const void *key, size_t len,
                              nay_explain_run *run) {
   uint64_t known;
   run->what.word = nay__hash_key(&f->hasher, key, len).lo;
-  nay__explain_constant(run, 0, nay__list_get(f, &key, &len, 1, &known) != 0);
+  bool listed = nay__list_get(f, &key, &len, 1, &known) != 0;
+  nay__explain_group(run, 0, 1);
+  nay__explain_step(run, NULL,
+                    (nay_explain_step){.kind = NAY_STEP_ANSWER, .found = listed, .expected = 1});
 }
 
 /* A hash does not tell the partition: every answer is maybe, unless nothing is listed. */

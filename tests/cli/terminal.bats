@@ -22,10 +22,11 @@ resize() {
 
 teardown() { [ -z "${screen:-}" ] || $screen kill-server 2> /dev/null || true; }
 
-# types TEXT: types a command and waits until it has ended.
+# types TEXT: types a command and waits until it has ended; the screen may still show the end of the one before.
 types() {
-  $screen send-keys "$1; echo en''d" Enter
-  shows '^end$'
+  ntyped=$((${ntyped:-0} + 1))
+  $screen send-keys "$1; echo en''d-$ntyped" Enter
+  shows "^end-$ntyped\$"
 }
 # shows PATTERN: waits until the screen shows it.
 shows() {

@@ -61,7 +61,8 @@ static inline bool explained_within(const nay_explain_step *s, uint64_t nbits) {
 /* What a step says of the payload; `xored` is the xor of the slots of its group before it. */
 static inline const char *explained_step(const nay_explain_step *s, const uint8_t *payload,
                                          uint64_t nbits, uint64_t *xored) {
-  bool reads = s->kind != NAY_STEP_XOR && s->kind != NAY_STEP_CONSTANT;
+  bool reads =
+      s->kind != NAY_STEP_XOR && s->kind != NAY_STEP_CONSTANT && s->kind != NAY_STEP_ANSWER;
   if (reads != (s->unit[0] != '\0')) return "a unit where none is, or none where one is";
   if (reads && !explained_within(s, nbits)) return "a step outside its unit or the payload";
   if (s->ok != (s->found == s->expected)) return "ok is not what it says";
@@ -80,6 +81,7 @@ static inline const char *explained_step(const nay_explain_step *s, const uint8_
     case NAY_STEP_COLUMN:
       if (s->nbits + s->nbits2 != 128) return "a column that is none";
       return s->found == explained_parity(payload, s) ? NULL : "another parity";
+    case NAY_STEP_ANSWER:
     case NAY_STEP_CONSTANT: break;
   }
   return s->found <= 1 && s->expected == 1 && s->nsteps == 1 ? NULL : "a constant that is none";

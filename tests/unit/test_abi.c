@@ -9,6 +9,7 @@
 
 #include "base/abi.h"
 #include "build/map_build.h"
+#include "nay_column.h"
 #include "nay_explain.h"
 #include "nay_file.h"
 #include "nay_format.h"
@@ -163,6 +164,28 @@ static void fill_native(void *o) {
   memcpy(o, &p, sizeof p);
 }
 static void fill_nothing(void *o) { (void)o; }
+static void fill_column(void *o) {
+  nay_column c = {sizeof c, .bytes = "foobar", .nbytes = 6, .width = 3};
+  memcpy(o, &c, sizeof c);
+}
+static nay_status in_column(const void *o, nay_diag *diag) {
+  uint64_t bitmap;
+  (void)diag;
+  return nay_filter_may_contain_column(filter, o, 2, &bitmap);
+}
+static nay_status in_column_add(const void *o, nay_diag *diag) {
+  (void)diag;
+  return nay_filter_add_column(filter, o, 2, NULL, NULL);
+}
+static nay_status in_column_build(const void *o, nay_diag *diag) {
+  nay_params p = good_params();
+  nay_builder *b;
+  (void)diag;
+  assert_ok(nay_builder_new(&p, NULL, NULL, &b));
+  nay_status status = nay_builder_add_column(b, o, 2, NULL);
+  nay_builder_free(b);
+  return status;
+}
 static void fill_policy(void *o) { memcpy(o, &exact, sizeof exact); }
 static void fill_prefix(void *o) {
   nay_sst_prefix p = {.size = sizeof p};
@@ -488,6 +511,9 @@ static const input inputs[] = {
     INPUT(nay_sst_lookup_options, fill_nothing, in_lookup),
     INPUT(nay_sst_cache_options, fill_cache, in_cache),
     INPUT(nay_sst_outputs, fill_outputs, in_outputs),
+    INPUT_WITHOUT_DIAG(nay_column, fill_column, in_column),
+    INPUT_WITHOUT_DIAG(nay_column, fill_column, in_column_add),
+    INPUT_WITHOUT_DIAG(nay_column, fill_column, in_column_build),
     INPUT_WITHOUT_DIAG(nay_sst_entry, fill_version, in_version),
     INPUT_WITHOUT_DIAG(nay_sst_entry, fill_version, in_key_join),
     INPUT(nay_sst_scan_options, fill_nothing, in_merge),

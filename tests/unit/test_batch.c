@@ -71,6 +71,12 @@ static void column_is_many(void **state) {
   }
 }
 
+static size_t count_maybes(const nay_filter *f, size_t from, size_t to) {
+  size_t n = 0;
+  for (size_t i = from; i < to; i++) n += nay_filter_may_contain(f, keys[i], lens[i]);
+  return n;
+}
+
 /* numpy's arrays: keys of one width, without offsets. */
 static void columns_of_one_width(void **state) {
   (void)state;
@@ -90,6 +96,31 @@ static void columns_of_one_width(void **state) {
     nay_filter_free(f);
     nay_filter_free(one);
   }
+}
+
+/* A slice of a column of Arrow: its first offset is not 0, and it lies at any address. */
+static void columns_at_any_address(void **state) {
+  (void)state;
+  make_keys(3);
+  uint8_t *moved = malloc(sizeof offsets + 8);
+  assert_non_null(moved);
+  for (unsigned at = 0; at < 8; at++) {
+    for (unsigned wide = 0; wide < 2; wide++) {
+      nay_filter *f = make_filter(NAY_BLOCKED, NAY_HASH_XXH3, at);
+      nay_column column = keys_column(wide);
+      uint64_t bitmap[(N + 63) / 64];
+      memcpy(moved + at, column.offsets, (N + 1) * column.offset_bytes);
+      column.offsets = moved + at + 300 * column.offset_bytes;
+      assert_ok(nay_filter_add_column(f, &column, 100, NULL, NULL));
+      column.offsets = moved + at;
+      assert_ok(nay_filter_may_contain_column(f, &column, N, bitmap));
+      assert_int_equal(nay_bitmap_count(bitmap, N),
+                       100 + count_maybes(f, 0, 300) + count_maybes(f, 400, N));
+      for (size_t i = 300; i < 400; i++) assert_true(nay_bitmap_get(bitmap, i));
+      nay_filter_free(f);
+    }
+  }
+  free(moved);
 }
 
 /* A builder makes the same filter of a column as of single keys, and takes none of a bad one. */
@@ -373,15 +404,10 @@ static void bitmaps_are_read(void **state) {
 }
 
 int main(void) {
-  const test_case tests[] = {TEST(column_is_many),
-                             TEST(columns_of_one_width),
-                             TEST(columns_in_builders),
-                             TEST(hash_many_is_hash),
-                             TEST(unusable_keys),
-                             TEST(prepare_changes_nothing),
-                             TEST(batches_of_any_length),
-                             TEST(every_table_answers_alike),
-                             TEST(far_filters_answer_alike),
-                             TEST(bitmaps_are_read)};
+  const test_case tests[] = {
+      TEST(column_is_many),           TEST(columns_of_one_width),  TEST(columns_at_any_address),
+      TEST(columns_in_builders),      TEST(hash_many_is_hash),     TEST(unusable_keys),
+      TEST(prepare_changes_nothing),  TEST(batches_of_any_length), TEST(every_table_answers_alike),
+      TEST(far_filters_answer_alike), TEST(bitmaps_are_read)};
   return run_all(tests);
 }

@@ -5,6 +5,7 @@
 #include "base/bytes.h"
 #include "filter.h"
 #include "nay_format.h"
+#include "nay_map.h"
 #include "support/explained.h"
 #include "support/hashes.h"
 #include "support/keys.h"
@@ -157,6 +158,28 @@ static void a_shard_may_have_no_answer(void **state) {
     assert_int_equal(e.steps[0].kind, NAY_STEP_CONSTANT);
   }
   nay_filter_free(f);
+}
+
+/* An exact list has an answer for each key, not one for all. */
+static void a_list_says_what_it_says_of_the_key(void **state) {
+  (void)state;
+  nay_params p = {.size = sizeof p, .kind = NAY_LIST};
+  nay_builder *b;
+  nay_filter *f;
+  assert_ok(nay_builder_new(&p, NULL, NULL, &b));
+  assert_ok(nay_builder_add_value(b, "foo", 3, 1));
+  assert_ok(nay_builder_add_value(b, "bar", 3, 0));
+  assert_ok(nay_builder_finish(b, NULL, &f));
+  for (unsigned listed = 0; listed < 2; listed++) {
+    const char *wrong = explained_key(f, listed ? "foo" : "bar", 3, &e);
+    if (wrong != NULL) fail_msg("%s", wrong);
+    assert_true(e.why.maybe == listed && e.why.ngroups == 1 && e.n == 1);
+    assert_int_equal(e.why.reason, listed ? NAY_REASON_MATCH : NAY_REASON_NO_MATCH);
+    assert_int_equal(e.steps[0].kind, NAY_STEP_ANSWER);
+    assert_string_equal(e.steps[0].name, "answer");
+  }
+  nay_filter_free(f);
+  nay_builder_free(b);
 }
 
 /* ---- the hash, and what becomes of it ---- */
@@ -346,6 +369,7 @@ int main(void) {
       TEST(damage_is_the_reason),
       TEST(a_filter_of_no_keys_says_so),
       TEST(a_shard_may_have_no_answer),
+      TEST(a_list_says_what_it_says_of_the_key),
       TEST(hash_and_seed_are_those_of_the_filter),
       TEST(crowded_hashes_are_premixed),
       TEST(levels_of_scalable),

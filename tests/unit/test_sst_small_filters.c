@@ -63,7 +63,8 @@ static void every_number_of_keys(void **unused) {
 static void builders(void **unused) {
   (void)unused;
   for (int kind = NAY_BLOOM; nay_kind_name((nay_kind)kind) != NULL; kind++) {
-    if ((nay_kind_traits((nay_kind)kind) & NAY_CAN_RANGE) != 0) continue; /* not built of hashes */
+    const uint32_t of_keys = NAY_CAN_RANGE | NAY_CAN_GET; /* not built of hashes */
+    if ((nay_kind_traits((nay_kind)kind) & of_keys) != 0) continue;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
       nay_params p = {.size = sizeof p, .kind = (nay_kind)kind, .bits_per_key = sizes[i]};
       uint64_t hashes[33];

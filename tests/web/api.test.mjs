@@ -466,7 +466,7 @@ test('a call that a kind does not have names the kinds that do', () => {
   for (const call of ['add', 'addMany', 'addManyNew']) {
     says(() => of('fuse')[call](call === 'add' ? 'b' : ['b']), `${call}: a fuse filter takes no adds: Filter.build makes it of all keys at once`);
   }
-  says(() => of('xor').merge(of('xor')), 'merge: a xor filter cannot; bloom, blocked, counting, and scalable can');
+  says(() => of('xor').merge(of('xor')), 'merge: a xor filter cannot; bloom, blocked, counting, scalable, and sbbf can');
   says(() => of('cuckoo').advance(1), 'advance: a cuckoo filter cannot; window can');
   says(() => nay.formats.create('lab', { nkeys: 10, bitsPerKey: 10 }).remove('a'), "remove: filters in another system's layout cannot");
 });

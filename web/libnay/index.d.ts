@@ -122,7 +122,7 @@ export type Traits = Record<
 
 /** A step of an explanation: nay_explain.h. Positions are bits of payload(). */
 export interface Step {
-  kind: 'bit' | 'fingerprint' | 'slot' | 'xor' | 'column' | 'constant' | 'unknown';
+  kind: 'bit' | 'fingerprint' | 'slot' | 'xor' | 'column' | 'constant' | 'value' | 'answer' | 'unknown';
   ok: boolean;
   group: number;
   level: number;

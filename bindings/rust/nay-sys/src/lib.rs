@@ -1,5 +1,5 @@
 //! The stable functions of libnay, as its headers declare them: `nay.h`, `nay_advanced.h`, `nay_format.h`, `nay_key.h`,
-//! `nay_map.h`. The headers are the documentation; the crate `nay` is the safe interface.
+//! `nay_map.h`, `nay_range.h`. The headers are the documentation; the crate `nay` is the safe interface.
 
 #![allow(non_camel_case_types)]
 
