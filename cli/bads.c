@@ -42,8 +42,9 @@ void bads_begin(const keys_options *keys, on_bad mode, bool answers) {
   if (keys->bad_to == NULL || bads.path != NULL) return;
   if (mode == ON_BAD_FAIL) {
     die(EXIT_TROUBLE,
-        "--bad-to keeps what is not read, and here a bad record ends the command: "
-        "give --on-bad too");
+        "--bad-to keeps what is not read, and here a bad record ends %s: "
+        "give --on-bad=report or skip, too",
+        answers ? "its file" : "the command");
   }
   bads_check_path(keys->bad_to);
   bads.path = keys->bad_to;
@@ -97,7 +98,7 @@ int bads_end(int status) {
       [ON_BAD_REPORT] = "not read",
       [ON_BAD_SKIP] = "skipped",
       [ON_BAD_PASS] = "passed on without a key",
-      [ON_BAD_LINE] = "taken whole as keys",
+      [ON_BAD_LINE] = "taken whole",
       [ON_BAD_DEFAULT] = "",
   };
   if (bads.n == 0 || bads.mode == ON_BAD_FAIL) return status;

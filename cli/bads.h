@@ -26,7 +26,7 @@ typedef struct bad_record {
   const uint8_t *bytes;
   size_t len; /* terminator included */
   uint64_t line;
-  char *why; /* a message, of the first BADS_TOLD of a stream; to be freed */
+  char *why; /* a message, of the first BADS_TOLD of a file; to be freed */
 } bad_record;
 
 /* bad_list: those of a batch, in their order; npassed of them are printed. */

@@ -309,7 +309,7 @@ static bool verify_foreign(const verify_options *o, const char *path) {
 static int verify_run(options *common) {
   verify_options *o = (verify_options *)common;
   int worst = EXIT_FOUND;
-  o->has_keys = o->keys.files.n > 0 || o->keys.files_from != NULL;
+  o->has_keys = o->keys.files.n > 0 || o->keys.files_from.n > 0;
   if (o->keys.recursive && !o->has_keys)
     die(EXIT_TROUBLE, "--recursive is for the files of --keys");
   o->nkey_paths = o->keys.files.n;

@@ -10,9 +10,8 @@
 
 #include "source.h"
 
-/* A command has one list; names are kept as long as the program runs. */
+/* A command has one list of names, which are kept as long as the program runs. */
 static key_files listed;
-static char *listed_names;
 
 static void files_add(key_files *l, const char *path, bool found) {
   if (l->n == l->cap) {
@@ -121,11 +120,11 @@ static char *files_read_list(const char *path, size_t *len) {
 }
 
 /* Lines, or when there is a zero byte, which no name has, names that end in one. */
-static void files_add_list(key_files *l, const keys_options *keys) {
-  size_t len;
-  char *bytes = listed_names = files_read_list(keys->files_from, &len);
+static void files_add_list(key_files *l, const keys_options *keys, const char *list) {
+  size_t len, before = l->n;
+  char *bytes = files_read_list(list, &len);
   int terminator = memchr(bytes, '\0', len) != NULL ? '\0' : '\n';
-  bool from_stdin = strcmp(keys->files_from, "-") == 0;
+  bool from_stdin = strcmp(list, "-") == 0;
   for (char *p = bytes, *end = bytes + len; p < end;) {
     char *stop = memchr(p, terminator, (size_t)(end - p));
     if (stop == NULL) stop = end; /* there is a byte of room */
@@ -136,6 +135,7 @@ static void files_add_list(key_files *l, const keys_options *keys) {
     if (*p != '\0') files_add_path(l, keys, p);
     p = stop + 1;
   }
+  if (l->n == before) free(bytes);
 }
 
 /* ---- the list ---- */
@@ -143,22 +143,25 @@ static void files_add_list(key_files *l, const keys_options *keys) {
 static void files_check(const keys_options *keys, const char *const *paths, size_t n) {
   const char *option = keys->recursive ? "--recursive" : "--files-from";
   if (keys->args.n > 0) die(EXIT_TROUBLE, "%s is for key files, and -e gives the keys", option);
-  for (size_t i = 0; i < n && keys->files_from != NULL; i++) {
-    if (strcmp(paths[i], "-") == 0 && strcmp(keys->files_from, "-") == 0) {
-      die(EXIT_TROUBLE, "standard input cannot have names and keys");
-    }
+  size_t nstdin = 0;
+  for (size_t i = 0; i < keys->files_from.n; i++) {
+    nstdin += strcmp(keys->files_from.at[i], "-") == 0;
+  }
+  if (nstdin > 1) die(EXIT_TROUBLE, "--files-from=-: standard input is read once");
+  for (size_t i = 0; i < n && nstdin > 0; i++) {
+    if (strcmp(paths[i], "-") == 0) die(EXIT_TROUBLE, "standard input cannot have names and keys");
   }
 }
 
 const char *const *key_files_list(keys_options *keys, const char *const *paths, size_t *n) {
-  if (!keys->recursive && keys->files_from == NULL) return paths;
+  if (!keys->recursive && keys->files_from.n == 0) return paths;
   files_check(keys, paths, *n);
   key_files *l = &listed;
   files_add(l, "", false); /* the list is one even when it is empty */
   l->n = 0;
   for (size_t i = 0; i < *n; i++) files_add_path(l, keys, paths[i]);
-  if (keys->files_from != NULL) files_add_list(l, keys);
-  if (*n == 0 && keys->files_from == NULL) files_add_path(l, keys, ".");
+  for (size_t i = 0; i < keys->files_from.n; i++) files_add_list(l, keys, keys->files_from.at[i]);
+  if (*n == 0 && keys->files_from.n == 0) files_add_path(l, keys, ".");
   keys->listed = l;
   *n = l->n;
   return l->paths;

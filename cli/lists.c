@@ -162,9 +162,9 @@ void list_answer(const list_chain *c, const void *const *keys, const size_t *len
     nay_status status = nay_filter_get_many(c->lists[k], keys, lens, n, values, known);
     if (status != NAY_OK) die(exit_of(status), "%s: %s", c->paths[k], nay_status_text(status));
     for (size_t i = 0; i < n; i++) listed[i / 64] ^= values[i] << i % 64;
-  }
-  for (size_t w = 0; w < (n + 63) / 64; w++) {
-    known[w] &= word_mask(n, w);
-    listed[w] &= known[w]; /* the last list knows them */
+    for (size_t w = 0; w < (n + 63) / 64; w++) {
+      known[w] &= word_mask(n, w);
+      listed[w] &= known[w]; /* an unknown key is not listed, also for the next list */
+    }
   }
 }

@@ -125,10 +125,10 @@ static const option_row keys_rows[] = {
      .help = "a key file that is a directory stands for the files below it, in the order of their "
              "names, without hidden and binary ones and links; without any, the working directory",
      .part = KEYS_DIRS},
-    {"files-from", 0, "FILE", FILE_AT(keys_options, files_from),
+    {"files-from", 0, "FILE", FILES_AT(keys_options, files_from),
      .help =
          "read the names of key files from FILE, - is standard input: one a line, or each ended "
-         "by a zero byte",
+         "by a zero byte; may be repeated",
      .part = KEYS_DIRS},
     {"with-filename", 'H', NULL, FLAG_AT(keys_options, with_name),
      .help =

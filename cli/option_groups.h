@@ -48,7 +48,7 @@ extern const option_group filter_group;
 /* keys_options: how keys are stored in files, or the keys themselves. */
 typedef struct keys_options {
   bool recursive, with_name, stats;
-  const char *files_from;
+  text_list files_from;
   const struct key_files *listed; /* key_files.h: the files of these two; else NULL */
   bool null, crlf, length_prefixed, csv, tsv, jsonl, header, skip_empty, no_decompress, line_number;
   unsigned type;          /* nay_key_type, or KEY_U64LE */
@@ -66,6 +66,7 @@ typedef struct keys_options {
   const char *value;       /* its column, with -F its field, or NULL: the second */
   bool value_is_partition; /* the option that names it is --partition, not --value */
   const struct nay_filter *ranges; /* not NULL: the value is the second end of a range of it */
+  const struct key_check *check;   /* not NULL: keys.h */
   unsigned on_bad;                 /* bads.h */
   const char *bad_to;              /* or NULL */
   uint64_t max_record;             /* bytes, 0: any number */

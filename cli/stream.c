@@ -208,7 +208,7 @@ static void stream_settle(key_stream *s) {
   const key_batch *b = &s->ring[s->used % RING];
   for (size_t i = 0; i < b->bads->n; i++) {
     const bad_record *bad = &b->bads->at[i];
-    if (s->mode == ON_BAD_REPORT && bad->why != NULL) {
+    if (s->mode == ON_BAD_REPORT && bad->why != NULL && s->ntold++ < BADS_TOLD) {
       if (i == 0) out_flush();
       message_error("%s", bad->why);
     }
@@ -227,10 +227,8 @@ void stream_bad_key(key_stream *s, const key_batch *b, size_t i, const char *why
   while (at + 1 < l->n && l->at[at].before <= i) at++;
   memmove(&l->at[at + 1], &l->at[at], (l->n - 1 - at) * sizeof *l->at);
   bad.before = i;
-  if (bads_count() + at < BADS_TOLD) {
-    bad.why = must_alloc(strlen(why) + 1);
-    strcpy(bad.why, why);
-  }
+  bad.why = must_alloc(strlen(why) + 1);
+  strcpy(bad.why, why);
   l->at[at] = bad;
 }
 

@@ -50,6 +50,7 @@ static bool stream_next_source(key_stream *s, key_batch *b) {
   s->checks_binary = found && s->use.text;
   s->reader.wants_header = s->wants_header;
   s->reader.nrecords = s->reader.ninner = 0;
+  s->nwhy = 0;
   return true;
 }
 
@@ -94,9 +95,11 @@ static void stream_why(const key_stream *s, const key_record *record, const key_
   bool ends_in_cr = len > 0 && record->text[len - 1] == '\r';
   if (len > 0) snprintf(at, sizeof at, " (at byte %llu)", (unsigned long long)why->offset);
   if (ends_in_cr && key_reader_keeps_cr(&s->reader)) cr = "; --crlf drops the carriage return";
-  source_fail(fail, EXIT_TROUBLE, "%s: '%s' is not of type %s: %s%s%s", place,
-              escape_text(record->text, len, text, sizeof text),
-              nay_key_type_name(s->reader.how.type), why->what, at, cr);
+  source_fail(
+      fail, EXIT_TROUBLE, "%s: '%s' is not of type %s: %s%s%s", place,
+      escape_text(record->text, len, text, sizeof text),
+      s->reader.check != NULL ? s->reader.check->type : nay_key_type_name(s->reader.how.type),
+      why->what, at, cr);
 }
 
 static bool stream_bad_record(key_stream *s, key_batch *b, const key_record *record,
@@ -108,7 +111,7 @@ static bool stream_bad_record(key_stream *s, key_batch *b, const key_record *rec
 
 /*
  * Where a bad record ends, so that reading goes on after it: at the end of its line, when its
- * framing did not find the end. false: that is not in the batch yet.
+ * framing did not find the end, or of the input. false: that is not in the batch yet.
  */
 static bool stream_bad_extent(const key_stream *s, const uint8_t *p, const uint8_t *end,
                               key_record *record) {
@@ -119,7 +122,8 @@ static bool stream_bad_extent(const key_stream *s, const uint8_t *p, const uint8
     if (stop == NULL && !s->last) return false;
     record->len = stop != NULL ? (size_t)(stop - p) + 1 : left + 1;
   }
-  if (record->len == 0 || (!text && s->reader.framing != FRAME_LINES)) record->len = left;
+  bool ends = record->len != 0 && (s->reader.framing == FRAME_LINES || record->len <= left);
+  if (!text && !ends) record->len = left;
   return true;
 }
 
@@ -128,12 +132,12 @@ static bool stream_bad_extent(const key_stream *s, const uint8_t *p, const uint8
 static void stream_take_bad(key_stream *s, key_batch *b, const uint8_t *p, key_record *record,
                             const key_failure *why, uint8_t **scratch) {
   bad_record *bad = batch_add_bad(b, p, record->len, s->reader.nrecords + s->reader.ninner);
-  if (s->ntold < BADS_TOLD) {
+  if (s->nwhy < BADS_TOLD) {
     source_failure fail;
     stream_why(s, record, why, &fail);
     bad->why = must_alloc(strlen(fail.text) + 1);
     strcpy(bad->why, fail.text);
-    s->ntold++;
+    s->nwhy++;
   }
   if (s->mode == ON_BAD_LINE && key_of_whole(&s->reader, p, *scratch, record)) {
     record->line = bad->line;
@@ -243,15 +247,20 @@ static size_t stream_frame_plain(key_stream *s, key_batch *b, size_t searched, c
 /* A record of several keys: all of them, or it is bad. False: it ends the file. */
 static bool stream_add_all(key_stream *s, key_batch *b, const uint8_t *p, key_record *record,
                            uint8_t **scratch) {
-  size_t before = b->n;
+  size_t before = b->n, grown = 0;
   uint8_t *free_scratch = *scratch;
   key_failure why;
   key_record one = *record;
   for (size_t i = 0;;) {
-    batch_add(b, p, &one);
-    *scratch += one.scratch_used;
+    if (!one.skip) {
+      batch_add(b, p, &one);
+      *scratch += one.scratch_used;
+      grown += one.key_len > one.text_len ? one.key_len - one.text_len : 0;
+    }
     if (++i == record->nkeys) return true;
-    if (key_more(&s->reader, i, *scratch, &one, &why) == KEY_OK) continue;
+    why = (key_failure){.what = "the keys of the line have more than 4 MiB"};
+    bool fits = s->reader.how.type != NAY_KEY_NUMERIC || grown <= KEYS_GROW;
+    if (fits && key_more(&s->reader, i, *scratch, &one, &why) == KEY_OK) continue;
     b->n = before;
     *scratch = free_scratch;
     if (s->mode == ON_BAD_FAIL) return stream_bad_record(s, b, &one, &why);
@@ -266,6 +275,12 @@ static key_result stream_refuse(key_stream *s, const key_record *record, key_fai
   *why = (key_failure){.what = what};
   s->reader.ninner -= record->ninner;
   return KEY_BAD;
+}
+
+static bool stream_is_too_long(const key_stream *s, const key_record *record) {
+  bool empty = record->skip && record->nkeys <= 1;
+  bool binary = s->reader.framing == FRAME_LENGTH || s->reader.framing == FRAME_FIXED;
+  return s->max_record != 0 && !empty && record->len - !binary > s->max_record;
 }
 
 /* Every other case. */
@@ -289,7 +304,7 @@ static bool stream_frame(key_stream *s, key_batch *b, const uint8_t *zero, size_
       }
       if (got == KEY_OK) got = stream_refuse(s, &record, &why, STREAM_ZERO);
     }
-    if (got == KEY_OK && !record.skip && s->max_record != 0 && record.len - 1 > s->max_record) {
+    if (got == KEY_OK && stream_is_too_long(s, &record)) {
       got = stream_refuse(s, &record, &why, "the record is longer than --max-record");
     }
     if (got == KEY_BAD && (s->mode == ON_BAD_FAIL || header)) {
@@ -306,7 +321,7 @@ static bool stream_frame(key_stream *s, key_batch *b, const uint8_t *zero, size_
       p += record.len;
       continue;
     }
-    if (!record.skip && record.nkeys > 1) {
+    if (record.nkeys > 1) {
       if (b->n + record.nkeys > BATCH_KEYS) { /* the next batch has room */
         s->reader.nrecords--;
         break;
@@ -431,8 +446,16 @@ static bool stream_found_binary(key_stream *s, key_batch *b) {
   return true;
 }
 
+/* The first zero byte of a text; of `searched` bytes it is known. */
+static const uint8_t *stream_first_zero(const key_stream *s, const key_batch *b, size_t searched) {
+  const uint8_t *bytes = b->memory->bytes;
+  if (!s->use.text) return NULL;
+  if (searched > 0 && s->has_zero) return bytes + s->zero_at;
+  return stream_next_zero(bytes + searched, bytes + b->memory->len);
+}
+
 static bool stream_take(key_stream *s, key_batch *b, size_t *searched) {
-  size_t used = 0, fresh = b->memory->len - *searched;
+  size_t used = 0;
   uint64_t nlines = s->reader.nrecords;
   bool bad = false, more = true;
   if (!stream_text_ok(s, b)) return false;
@@ -441,7 +464,7 @@ static bool stream_take(key_stream *s, key_batch *b, size_t *searched) {
     return true;
   }
   const uint8_t *bytes = b->memory->bytes;
-  const uint8_t *zero = s->use.text ? memchr(bytes + *searched, '\0', fresh) : NULL;
+  const uint8_t *zero = stream_first_zero(s, b, *searched);
   if (b->plain) {
     used = stream_frame_plain(s, b, *searched, zero, &bad);
   } else if (!stream_frame(s, b, zero, &used, &more)) {
@@ -454,6 +477,9 @@ static bool stream_take(key_stream *s, key_batch *b, size_t *searched) {
   s->carry_len = b->memory->len - used;
   /* bytes left because the batch is full may hold terminators; an incomplete record does not */
   *searched = more && !batch_is_full(b) ? s->carry_len : 0;
+  if (zero != NULL && zero < s->carry) zero = stream_next_zero(s->carry, s->carry + s->carry_len);
+  s->has_zero = zero != NULL;
+  s->zero_at = zero != NULL ? (size_t)(zero - s->carry) : 0;
   return true;
 }
 

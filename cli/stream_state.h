@@ -31,14 +31,17 @@ struct key_stream {
   uint64_t nread, nreframed;  /* bytes read; bytes of records that were framed again in a pause */
   uint8_t *carry;             /* unfinished bytes for the next batch: in the batch before it */
   size_t carry_len, searched; /* `searched` bytes of them hold no terminator */
-  uint64_t position;          /* of the files that are closed */
-  const bool *found;          /* of each path, whether it was met in a directory; or NULL */
-  bool checks_binary;         /* the open file was, and is skipped when its start is no text */
-  uint64_t nskipped;          /* binary files */
+  bool has_zero;              /* and a zero byte at zero_at, if searched is not 0 */
+  size_t zero_at;
+  uint64_t position;  /* of the files that are closed */
+  const bool *found;  /* of each path, whether it was met in a directory; or NULL */
+  bool checks_binary; /* the open file was, and is skipped when its start is no text */
+  uint64_t nskipped;  /* binary files */
   char *skipped_first;
   uint8_t *unread; /* of each path: 1, it was skipped or failed */
   const nay_filter *hash_with;
   bool wide_hash, ended, had_header;
+  unsigned nwhy; /* bad records of the open file that have a message */
   uint64_t nkeys;
   read_counts counts; /* of the batches that were handed out */
 
@@ -54,7 +57,7 @@ struct key_stream {
   on_bad mode; /* what becomes of bad records */
   bool given;  /* by --on-bad */
   uint64_t max_record;
-  uint64_t ntold;       /* bad records with a message */
+  uint64_t ntold;       /* messages about bad records */
   bool skips_bad_files; /* status: of those that were skipped */
   int status;
   bool all_end_in_cr;       /* all keys so far */

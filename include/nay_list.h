@@ -64,8 +64,8 @@
  * has no key of the universe is unknown.
  *
  * CHANGES. The keys whose answer changed are a list over the same universe, which is much smaller:
- * add each key with 1 if the lists so far answer it wrongly, and set list_base to the list_id (of
- * nay_stats) of the last one. A reader asks all: nay_list_get_all.
+ * add each key with 1 if the lists so far answer it wrongly (unknown: not listed), and set
+ * list_base to the list_id (of nay_stats) of the last one. A reader asks all: nay_list_get_all.
  *
  * PARAMS. Of nay_params a list takes check_bits (0 to 32), list_base, list_outside, list_prefix
  * or list_delimiter, the hash with its seed or key (not NAY_HASH_CALLER), threads, spill_dir and
@@ -94,8 +94,9 @@ typedef enum nay_list_outside {
 
 /*
  * nay_list_get_all: the answer of a list and the changes to it, oldest first. The last one decides
- * whether the key is unknown: NAY_ENOENT. Statuses: as nay_filter_get. That each is the base of the
- * next one is the caller's to check, once: list_base and list_id of nay_stats.
+ * whether the key is unknown: NAY_ENOENT. To the next change, an unknown key was not listed.
+ * Statuses: as nay_filter_get. That each is the base of the next one is the caller's to check,
+ * once: list_base and list_id of nay_stats.
  */
 static inline nay_status nay_list_get_all(const nay_filter *const *lists, size_t n, const void *key,
                                           size_t len, uint64_t *listed) {
@@ -104,10 +105,10 @@ static inline nay_status nay_list_get_all(const nay_filter *const *lists, size_t
   for (size_t i = 0; i < n; i++) {
     uint64_t one = 0;
     status = nay_filter_get(lists[i], key, len, &one);
-    if (status != NAY_OK && (status != NAY_ENOENT || i + 1 == n)) return status;
-    answer ^= one;
+    if (status != NAY_OK && status != NAY_ENOENT) return status;
+    answer = status == NAY_OK ? answer ^ one : 0;
   }
-  if (n != 0) *listed = answer;
+  if (status == NAY_OK) *listed = answer;
   return status;
 }
 

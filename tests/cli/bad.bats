@@ -158,7 +158,7 @@ with open("many.csv", "w", newline="") as f, open("good.csv", "w", newline="") a
     [[ $output == *"standard output has the result"* ]]
   done
   run -2 nay build -q -n 9 -F' ' -k2 -o x.nay --bad-to y log
-  [[ $output == *"give --on-bad too"* ]]
+  [[ $output == *"give --on-bad=report or skip, too"* ]]
   nay check -c -F' ' -k2 --on-bad=skip --bad-to >(cat > piped) f.nay log > /dev/null 2>&1
   eventually grep -q worse piped
   [ "$(cat piped)" = $'2:bad\n5:worse' ]
@@ -290,4 +290,81 @@ PY
   grep -q 'rows.csv: line 2: the record is longer' err
   nay build -q -n 9 -p 1e-9 -o f.nay -e d
   [ "$(nay check --line-number --csv -k v --on-bad=skip --max-record 8 f.nay rows.csv 2> /dev/null)" = $'1:k,v\n8:4,d' ]
+}
+
+lengths() { # each argument after its length
+  local word
+  for word; do printf '\\%03o\\000\\000\\000%s' ${#word} "$word"; done | xargs -0 printf
+}
+
+@test "a bad record with a length ends where it says: what follows it has its keys" {
+  lengths 1 x 22 yyy 3 > rows
+  nay build -q -n 9 -p 1e-9 --key=int --length-prefixed --on-bad=skip -o f.nay rows
+  [ "$(nay check -c f.nay -e 1 -e 22 -e 3)" = 3 ]
+  run -2 --separate-stderr nay check -c --length-prefixed f.nay rows
+  [ "$output" = 3 ]
+  [ "$(grep -c 'is not of type int' <<< "$stderr")" = 2 ]
+  nay check -c --length-prefixed --on-bad=skip --bad-to bad f.nay rows 2> /dev/null
+  cmp bad <(printf '2:' && lengths x && printf '4:' && lengths yyy)
+  # --max-record counts the length, too
+  [ "$(nay check -c --length-prefixed --on-bad=skip --max-record 5 f.nay rows 2> /dev/null)" = 2 ]
+  # a length beyond the end: the rest is one bad record
+  printf 'z\0\0\0rest' | cat rows - > cut
+  [ "$(nay check -c --length-prefixed --on-bad=skip f.nay cut 2> /dev/null)" = 3 ]
+}
+
+@test "records of a file that was left, by -l and --max-count, take no message from those of the next" {
+  printf 'a x\n1\n2\n3\n4\n5\n6\n' > first
+  echo bad > second
+  nay build -q -n 9 -p 1e-9 -o f.nay -e x
+  for o in -l '--max-count 1'; do
+    for t in 1 2; do
+      run -2 --separate-stderr nay check $o -T $t -k2 f.nay first second
+      [ "$stderr" = "nay check: second: line 1: the line has too few fields" ]
+    done
+  done
+}
+
+@test "a zero byte in a last line without an end is as bad as in any other" {
+  nay build -q -n 9 -p 1e-9 -o f.nay -e x
+  for o in '' -k1 --csv '-F ,'; do
+    for text in 'x\na\0b' 'x\nb\0' 'x\n\0'; do
+      run -0 --separate-stderr bash -c "printf '$text' | nay check $o -a --on-bad=pass f.nay | tr '\0' 0"
+      [ "$output" = $'maybe\tx\nbad\t'"$(printf "${text#x\\n}" | tr '\0' 0)" ]
+      [[ $stderr == *"standard input: line 2: the line has a zero byte" ]]
+    done
+  done
+  # also when the line comes in pieces
+  { printf 'x\na\0'; sleep 0.2; printf 'b'; sleep 0.2; printf 'c\nx\n'; } | nay check -c --on-bad=skip f.nay 2> err > out
+  [ "$(cat out)" = 2 ]
+  grep -q 'line 2: the line has a zero byte' err
+}
+
+@test "--skip-empty: elements of arrays one by one, and keys that --trim leaves nothing of" {
+  printf '%s\n' '["","a"]' '["b",""]' '[""]' '["","",""]' '[" ","c"]' > rows
+  nay build -q -n 9 -p 1e-9 --jsonl -k '[]' --skip-empty -o f.nay rows
+  [ "$(nay check -c f.nay -e a -e b -e ' ' -e c)" = 4 ]
+  run -1 nay check -q f.nay -e ''
+  nay build -q -f -n 9 -p 1e-9 --jsonl -k '[]' --skip-empty --trim -o f.nay rows
+  [ "$(nay check -c f.nay -e a -e b -e c)" = 3 ]
+  run -1 nay check -q f.nay -e ' '
+  [ "$(printf ' 1\n \n\n\t\n2 \n' | nay uniq -c --key=int --trim --skip-empty)" = 2 ]
+}
+
+@test "numbers of JSON whose text is longer than their line; numerics with exponents, many in a line" {
+  printf '1e23\n1E-22\n"a"\n' > rows
+  for o in --trim -i '--trim -i'; do
+    nay build -q -f -n 9 -p 1e-9 --jsonl -k . $o -o f.nay rows
+    [ "$(nay check -c f.nay -e 100000000000000000000000 -e 1e-22 -e a)" -ge 2 ]
+    [ "$(nay check -c --jsonl -k . f.nay rows)" = 3 ]
+  done
+  line() { # $1 numbers of 131,072 digits
+    yes 1e131071 | head -n "$1" | paste -sd, | sed 's/.*/[&]/'
+  }
+  line 20 > rows
+  [ "$(nay uniq --jsonl -k '[]' --key=numeric -c rows)" = 1 ]
+  { line 200; echo '[7]'; line 8000; } > rows
+  run -0 --separate-stderr nay uniq --jsonl -k '[]' --key=numeric -c rows
+  [ "$output" = 1 ]
+  [[ $stderr == *"2 bad records "*"the keys of the line have more than 4 MiB" ]]
 }

@@ -90,6 +90,9 @@ filter() { # of the keys that are arguments
   run -2 nay check f.nay --files-from - < list
   [ "$output" = 'nay check: --files-from=-: standard input has names, and cannot have keys too' ]
   run -2 nay check f.nay - --files-from - < list
+  # several lists, all read
+  [ "$(nay check -v -c f.nay --files-from <(echo d/a) --files-from <(echo d/sub/b))" = 10 ]
+  run -2 nay check f.nay --files-from - --files-from - < list
   run -2 nay check f.nay --files-from missing
   run -2 nay check f.nay --files-from list -e 1
   [ "$output" = 'nay check: --files-from is for key files, and -e gives the keys' ]

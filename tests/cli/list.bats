@@ -189,6 +189,20 @@ some() { all "$1" | awk -v each="$2" 'NR % each == 0'; } # one in `each`
   nay list check -q base.nay none.nay < all | cmp - listed
 }
 
+@test "list delta: check bits, keys that come and go: lists and deltas answer every key of the last universe" {
+  chain=()
+  for step in 0 1 2 3 4; do
+    all $((400 + 150 * step)) | awk -v s=$step '(NR + s) % 5' > all
+    awk -v s=$step '(NR + s) % 3 == 0' all > listed
+    verb=build
+    [ $step -eq 0 ] || verb=delta
+    nay list $verb -q --check $((step % 3)) --universe all -o $step.nay "${chain[@]}" listed
+    chain+=($step.nay)
+    nay list check -q --keys all "${chain[@]}" | cmp - listed
+    nay list verify -q --universe all --keys listed "${chain[@]}"
+  done
+}
+
 @test "list check: deltas in another order, of another list, or without their base are errors" {
   all 1000 > all
   some 1000 10 > listed

@@ -110,6 +110,40 @@ static void keys_outside_are_unknown(void **state) {
   universe_free(&out);
 }
 
+/* Check bits let keys through that are of the universe later, or were of it before: what the lists
+ * so far say of a key is what the next change is built from. */
+static void changes_of_a_universe_that_changes(void **state) {
+  (void)state;
+  enum { CHANGES = 6 };
+  nay_filter *lists[CHANGES];
+  for (unsigned step = 0, n = 200; step < CHANGES; step++, n += 100) {
+    uint64_t base = step > 0 ? list_stats(lists[step - 1]).list_id : 0, value;
+    nay_params params = list_params(0, step % 3); /* 0, 1 and 2 check bits */
+    params.list_base = base;
+    nay_builder *builder;
+    assert_status(nay_builder_new(&params, NULL, NULL, &builder), NAY_OK);
+    for (int asks = 0; asks < 2; asks++) {
+      for (uint32_t key = 0; key < n; key++) {
+        if ((key + step) % 5 == 0) continue; /* not of this universe */
+        uint64_t now = (key + 2 * step) % 3 == 0;
+        value = 0;
+        nay_status status = nay_list_get_all((const nay_filter *const *)lists,
+                                             asks ? step + 1 : step, &key, sizeof key, &value);
+        if (asks) {
+          assert_status(status, NAY_OK);
+          assert_int_equal(value, now);
+          continue;
+        }
+        assert_true(status == NAY_OK || (value == 0 && (step == 0 || status == NAY_ENOENT)));
+        assert_status(nay_builder_add_value(builder, &key, sizeof key, now != value), NAY_OK);
+      }
+      if (!asks) assert_status(nay_builder_finish(builder, NULL, &lists[step]), NAY_OK);
+    }
+    nay_builder_free(builder);
+  }
+  for (unsigned i = 0; i < CHANGES; i++) nay_filter_free(lists[i]);
+}
+
 /* ---- same set, same bytes ---- */
 
 static void order_threads_memory_and_duplicates_leave_no_trace(void **state) {
@@ -473,6 +507,7 @@ int main(void) {
       TEST(partitions_have_shares_of_their_own),
       TEST(partitions_by_a_delimiter),
       TEST(keys_outside_are_unknown),
+      TEST(changes_of_a_universe_that_changes),
       TEST(order_threads_memory_and_duplicates_leave_no_trace),
       TEST(a_builder_is_used_again),
       TEST(a_key_is_listed_or_not),
