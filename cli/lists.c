@@ -85,6 +85,8 @@ int list_read(const list_options *o, const text_list *files, bool answers, list_
   style.line_number = true;
   on_bad mode = (on_bad)style.on_bad;
   if (mode == ON_BAD_DEFAULT) mode = answers ? ON_BAD_REPORT : ON_BAD_FAIL;
+  if (o->again) bads_mute();
+  if (o->again && mode == ON_BAD_REPORT) mode = style.on_bad = ON_BAD_SKIP;
   list_keys *keys = must_alloc(sizeof *keys);
   keys->bytes = NULL;
   keys->cap = 0;
