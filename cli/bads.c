@@ -18,6 +18,7 @@
 static struct {
   uint64_t n;
   on_bad mode;
+  bool muted;
   bool raises;      /* records that a result lacks are trouble */
   const char *path; /* --bad-to */
   FILE *kept;
@@ -35,6 +36,7 @@ static void bads_check_path(const char *path) {
 }
 
 void bads_begin(const keys_options *keys, on_bad mode, bool answers) {
+  if (bads.muted) return;
   bads.mode = mode;
   bads.raises |= mode == ON_BAD_REPORT && !answers;
   if (keys->bad_to == NULL || bads.path != NULL) return;
@@ -57,7 +59,10 @@ static void bads_keep(const bad_record *bad, const char *file) {
   if (!ok) die(EXIT_TROUBLE, "--bad-to: cannot write a temporary file: %s", strerror(errno));
 }
 
+void bads_mute(void) { bads.muted = true; }
+
 void bads_take(const bad_record *bad, const char *file) {
+  if (bads.muted) return;
   if (bads.n++ == 0 && bad->why != NULL) snprintf(bads.first, sizeof bads.first, "%s", bad->why);
   if (bads.path != NULL) bads_keep(bad, file);
 }

@@ -45,6 +45,9 @@ void bads_begin(const keys_options *keys, on_bad mode, bool answers);
  * but one. */
 void bads_take(const bad_record *bad, const char *file);
 
+/* bads_mute: from now on bad records are known from an earlier reading of their files. */
+void bads_mute(void);
+
 /* bads_count: so far. */
 uint64_t bads_count(void);
 

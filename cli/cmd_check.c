@@ -52,6 +52,7 @@ typedef struct check {
   check_parquet *parquets; /* --in: instead of filters and tables; else NULL */
   selection selection;
   char first_column[64]; /* --ranges: of -k */
+  key_check key_check;   /* --in */
 } check;
 
 /* ---- probing ---- */
@@ -78,6 +79,10 @@ static bool check_parquet_key(const check *c, const check_parquet *p, const key_
                                                                  text, b->lens[i], &diag, &maybe)
                             : nay_sst_parquet_key(p->file, p->column, text, b->lens[i], &diag, key,
                                                   sizeof key, &len);
+    if (status == NAY_ENOTSUP) {
+      die(EXIT_TROUBLE, "%s: %s, which is %s, cannot be probed: %s", c->names[p - c->parquets],
+          c->o->in, c->key_check.type, diag_text(status, &diag, why));
+    }
     if (status != NAY_OK && status != NAY_EBUFFER) {
       die(EXIT_TROUBLE, "'%s' is no value of %s: %s",
           escape_text(b->keys[i], b->lens[i], shown, sizeof shown), c->o->in,
@@ -86,6 +91,22 @@ static bool check_parquet_key(const check *c, const check_parquet *p, const key_
     if (maybe) return true;
   }
   return false;
+}
+
+/* Whether a text is a value of the column, in all files. A column that cannot be probed is told
+ * when it is. */
+static bool check_parquet_accepts(const void *ctx, const char *text, size_t len, nay_diag *diag) {
+  const check *c = ctx;
+  uint8_t key[16];
+  size_t key_len;
+  for (size_t f = 0; f < c->nfilters; f++) {
+    const check_parquet *p = &c->parquets[f];
+    if (nay_sst_parquet_key(p->file, p->column, text, len, diag, key, sizeof key, &key_len) ==
+        NAY_EINVAL) {
+      return false;
+    }
+  }
+  return true;
 }
 
 static void check_parquet_keys(const check *c, const check_parquet *p, const key_batch *b,
@@ -278,11 +299,28 @@ static void check_open_parquet(check *c, check_options *o, size_t f) {
   }
 }
 
+/* --in: the column gives the keys their bytes, and the file has no secret, blob or clock. */
+static void check_in_options(const check_options *o) {
+  if (described_is_given(&o->keys) || o->filter.format != NULL || o->filter.table_format != NULL) {
+    die(EXIT_TROUBLE,
+        "--in reads keys as they are, in the type of the column: omit --key, --trim, "
+        "--ignore-case and --format");
+  }
+  if (o->blob != PUFFINFILE_ONLY || o->filter.secret != NULL || window_begin(&o->window)) {
+    die(EXIT_TROUBLE, "--in probes a Parquet file: omit --blob, --secret and --now");
+  }
+}
+
+static void check_in_keys(check *c, check_options *o) {
+  nay_sst_parquet_column column = {.size = sizeof column};
+  nay_sst_parquet_column_at(c->parquets[0].file, c->parquets[0].column, &column);
+  c->key_check = (key_check){check_parquet_accepts, c, column.type};
+  o->keys.check = &c->key_check;
+}
+
 static void check_open(check *c, check_options *o) {
   if (o->in != NULL) {
-    if (o->keys.type_given || o->filter.format != NULL || o->filter.table_format != NULL) {
-      die(EXIT_TROUBLE, "--in reads keys in the type of the column: omit --key and --format");
-    }
+    check_in_options(o);
     c->parquets = must_alloc(c->nfilters * sizeof *c->parquets);
   } else if (o->row_group != UINT64_MAX) {
     die(EXIT_TROUBLE, "--row-group is for a Parquet file: give the column, --in NAME");
@@ -453,6 +491,7 @@ static int check_run(options *common) {
   const char *const *paths = check_key_files(o, c.nfilters, &npaths);
   check_open(&c, o);
   if (o->ranges) check_range_options(&c, o);
+  if (o->in != NULL) check_in_keys(&c, o);
   int reading = check_keys(&c, paths, npaths);
   int status = exit_worse(check_promises(&c), reading);
   for (size_t f = 0; f < c.nfilters; f++) {

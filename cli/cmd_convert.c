@@ -94,6 +94,30 @@ static nay_params convert_params(const convert_options *o, const nay_filter *f) 
   return p;
 }
 
+/* Whether filters of the new layout can be built from keys; false: `why` says why not. */
+static bool convert_builds(const convert_options *o, const nay_filter *f, char why[DIAG_TEXT]) {
+  nay_params p = convert_params(o, f);
+  nay_plan plan = {.size = sizeof plan};
+  nay_diag diag = {.what = NULL};
+  nay_builder *b = NULL;
+  p.nkeys = 1000;
+  p.flags = 0;
+  nay_status status = nay_format_plan(o->to, &p, &diag, &plan);
+  if (status != NAY_OK && status != NAY_ENOTSUP) return true; /* not in this size */
+  if (status == NAY_OK) status = nay_format_builder_new(o->to, &p, NULL, &diag, &b);
+  nay_builder_free(b);
+  if (status == NAY_OK) return true;
+  diag_text(status, &diag, why);
+  return false;
+}
+
+static void convert_must_build(const convert_options *o, const nay_filter *f, const char *in) {
+  char why[DIAG_TEXT];
+  if (convert_builds(o, f, why)) return;
+  die(EXIT_TROUBLE, "cannot convert %s to %s, not even from the keys: %s", in,
+      nay_format_name(o->to), why);
+}
+
 /* The filter is unchanged, in another layout. */
 static void convert_report(const convert_options *o, const nay_filter *f, const char *out,
                            const promise *p) {
@@ -130,6 +154,7 @@ typedef struct explained {
   nay_stats old, now; /* `now` has the plan where nothing was made */
   uint64_t nbytes_old, nbytes_now;
   bool same_bits, had_plan, has_plan; /* the files state for how many keys they were planned */
+  bool only_numbers;                  /* the new layout takes keys of 8 bytes alone */
 } explained;
 
 /* The filter in the other layout, in memory; NULL: its hash or its bits are other ones. */
@@ -185,6 +210,20 @@ static bool explain_layout_states(const convert_options *o, const nay_filter *fr
   nay_filter_free(f);
   nay_builder_free(b);
   return states;
+}
+
+/* Whether the layout refuses keys of other lengths than 8. */
+static bool explain_only_numbers(const convert_options *o, const nay_filter *from) {
+  nay_params p = convert_params(o, from);
+  nay_builder *b;
+  p.flags = 0;
+  if (nay_format_builder_new(o->to, &p, NULL, NULL, &b) != NAY_OK) return false;
+  nay_filter *f = NULL;
+  bool refuses =
+      nay_builder_add(b, "7 bytes", 7) != NAY_OK || nay_builder_finish(b, NULL, &f) != NAY_OK;
+  nay_filter_free(f);
+  nay_builder_free(b);
+  return refuses;
 }
 
 /* One part: whether the old file has it, and whether the new one will. */
@@ -245,6 +284,7 @@ static void explain_text(const explained *e) {
     out_text("  %-5s %-9s %s\n", part[i].keeps ? "kept" : "lost", part[i].name,
              part[i].keeps ? part[i].kept : part[i].lost);
   }
+  if (e->only_numbers) out_text("  keys      only numbers, 8 bytes each: --key=long\n");
   out_text("  checksum  %s\n", explain_checksum(e));
   fpr_text(e->old.fpr_now, before);
   if (e->nbytes_now == 0) {
@@ -297,6 +337,10 @@ static int explain_run(convert_options *o, nay_filter *f, const char *in) {
     made = explain_bits(f, o->to);
     e.same_bits = made != NULL;
   }
+  if (made == NULL) {
+    convert_must_build(o, f, in);
+    e.only_numbers = explain_only_numbers(o, f);
+  }
   e.made = made;
   e.had_plan = explain_states(nay_filter_format(f), f);
   e.has_plan = made != NULL ? explain_states(o->to, made) : explain_layout_states(o, f);
@@ -340,6 +384,7 @@ static int convert_run(options *common) {
     nay_filter_free(f);
     return promise_tell(&o->common, out, &p, NULL, EXIT_FOUND);
   }
+  convert_must_build(o, f, in);
   if (o->keys.files.n == 0) {
     die(EXIT_TROUBLE,
         "cannot convert %s (%s, hash %s) to %s, which uses another hash; "

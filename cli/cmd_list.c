@@ -31,6 +31,9 @@ static const option_row list_own[] = {
      .choices = list_outside, .verbs = "build, delta", .preset = NAY_LIST_REFUSE},
     {"low-memory", 0, NULL, FLAG_AT(list_options, low_memory),
      .help = "keep the keys in a temporary file while the list is built", .verbs = "build, delta"},
+    {"two-passes", 0, NULL, FLAG_AT(list_options, two_passes),
+     .help = "read the files of the universe again instead of keeping their keys",
+     .verbs = "build, delta"},
     {"secret", 0, "FILE", FILE_AT(list_options, secret),
      .help = "file with the secret key of a keyed list: 16 bytes or 32 hex digits"},
     {"store-key", 0, NULL, FLAG_AT(list_options, store_key),
@@ -87,6 +90,12 @@ const command command_list = {
         "would be written. A listed key that is not in ALL is an error that names file and line; "
         "--outside says otherwise. Keys may come more than once. 24 bytes for each key are kept "
         "until the end, with --low-memory in a temporary file (TMPDIR).\n"
+        "\n"
+        "With --two-passes the files of the universe are read twice, three times where most keys "
+        "of one partition are listed and few of another, and only listed keys and some as many "
+        "others are kept. The list is the same. The universe must be regular files, not a pipe, "
+        "with each key once; if they change between the passes, nothing is written. Not with "
+        "--check, nor with --outside of build.\n"
         "\n"
         "Where the share of listed keys depends on an attribute that those who ask know, such as "
         "the issuer of a certificate, --partition names its column, and the list is smaller. A key "

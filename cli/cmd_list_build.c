@@ -2,6 +2,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bads.h"
 #include "described.h"
@@ -19,6 +20,7 @@ typedef struct list_job {
   list_options *o;
   nay_builder *builder;
   uint64_t nuniverse;       /* adds of the universe; those of listed keys follow */
+  unsigned npasses;         /* over the universe */
   row_places places;        /* of the listed keys */
   const char *unit;         /* of their lines */
   const list_chain *before; /* of delta: the lists so far, */
@@ -46,6 +48,7 @@ static nay_params job_params(const list_options *o) {
   if (o->store_key && o->secret == NULL) die(EXIT_TROUBLE, "--store-key needs --secret");
   if (o->store_key) params.flags |= NAY_STORE_KEY;
   if (o->low_memory) params.flags |= NAY_LOW_MEMORY;
+  if (o->two_passes) params.flags |= NAY_LIST_TWO_PASSES;
   params.spill_dir = getenv("TMPDIR");
   return params;
 }
@@ -79,7 +82,7 @@ static void build_universe(void *ctx, const key_batch *b, const list_keys *keys)
   list_job *j = ctx;
   for (size_t i = 0; i < b->n; i++) {
     job_must(j, nay_builder_add(j->builder, keys->at[i], keys->lens[i]));
-    j->nuniverse++;
+    j->nuniverse += j->npasses == 1;
   }
 }
 
@@ -107,6 +110,19 @@ static void job_needs_universe(const list_options *o) {
   if (o->universe.n == 0) {
     die(EXIT_TROUBLE, "give the universe, all keys that may be asked for: --universe FILE");
   }
+  if (!o->two_passes) return;
+  if (o->check_bits != NUMBER_NOT_GIVEN && o->check_bits != 0) {
+    die(EXIT_TROUBLE, "--check stores bits of every key: it excludes --two-passes");
+  }
+  for (size_t i = 0; i < o->universe.n; i++) {
+    const char *path = o->universe.at[i];
+    if (filterfile_is_regular(path)) continue;
+    if (strcmp(path, "-") != 0 && access(path, F_OK) != 0) continue; /* told when it is read */
+    die(EXIT_TROUBLE,
+        "--two-passes: %s is no regular file, so it cannot be read twice: give a file, or omit "
+        "--two-passes (--low-memory keeps the keys in a temporary file)",
+        strcmp(path, "-") != 0 ? path : "standard input");
+  }
 }
 
 /* ---- the list ---- */
@@ -119,14 +135,45 @@ _Noreturn static void job_refused(const list_job *j, const nay_diag *diag) {
       at.file, j->unit, (unsigned long long)at.line);
 }
 
-static nay_filter *job_finish(const list_job *j) {
-  nay_filter *list;
+#define JOB_REFUSED "a listed key is not of the universe"
+#define JOB_REPEATED "a key of the universe was added again"
+#define JOB_CHANGED "the universe changed between the passes"
+
+/* What nay_builder_finish found wrong with the keys. */
+static void job_blame(const list_job *j, const nay_diag *diag) {
+  if (strcmp(diag->what, JOB_REFUSED) == 0) job_refused(j, diag);
+  if (strcmp(diag->what, JOB_REPEATED) == 0) {
+    die(EXIT_TROUBLE,
+        "key %llu of the universe is there more than once: --two-passes needs each key once (sort "
+        "-u), or omit it",
+        (unsigned long long)diag->offset + 1);
+  }
+  if (strcmp(diag->what, JOB_CHANGED) == 0) {
+    die(EXIT_TROUBLE, "%s changed while %s read: start again", j->o->universe.at[0],
+        j->o->universe.n == 1 ? "it was" : "it or the other files of the universe were");
+  }
+}
+
+/* NULL: the universe has to be read again. */
+static nay_filter *job_finish_pass(const list_job *j) {
+  nay_filter *list = NULL;
   nay_diag diag = {.what = NULL};
   char why[DIAG_TEXT];
   nay_status status = nay_builder_finish(j->builder, &diag, &list);
-  if (status == NAY_EINVAL && j->before == NULL) job_refused(j, &diag);
+  if (status == NAY_EINVAL) job_blame(j, &diag);
   if (status != NAY_OK) {
     die(EXIT_TROUBLE, "cannot build this list: %s", diag_text(status, &diag, why));
+  }
+  return list;
+}
+
+/* The universe was read once. */
+static nay_filter *job_finish(list_job *j, list_each *universe) {
+  nay_filter *list;
+  while ((list = job_finish_pass(j)) == NULL) {
+    j->o->again = true;
+    j->npasses++;
+    list_read(j->o, &j->o->universe, false, universe, j);
   }
   return list;
 }
@@ -151,6 +198,7 @@ static void job_report(const list_options *o, const char *out, const nay_filter 
     json_count("nlisted", s.nlisted);
     json_count("npartitions", s.npartitions);
     json_count("nexceptions", s.nexceptions);
+    json_count("npasses", j->npasses);
     json_count("check_bits", s.check_bits);
     json_count("nbytes", nay_filter_encoded_size(list));
     json_count("nbits", s.nbits);
@@ -200,9 +248,13 @@ static void job_end(list_job *j) {
 }
 
 int list_build(list_options *o) {
-  list_job j = {.o = o};
+  list_job j = {.o = o, .npasses = 1};
   const char *out = o->output.path != NULL ? o->output.path : "-";
   job_needs_universe(o);
+  if (o->two_passes && o->outside != NAY_LIST_REFUSE) {
+    die(EXIT_TROUBLE, "--outside=%s needs all keys at once: it excludes --two-passes",
+        o->outside == NAY_LIST_DROP ? "drop" : "join");
+  }
   outfile_may_write(out, o->output.force);
   text_list listed = job_listed(o, 1);
   nay_params params = job_params(o);
@@ -211,7 +263,7 @@ int list_build(list_options *o) {
   job_begin(&j, &params);
   list_read(o, &o->universe, false, build_universe, &j);
   list_read(o, &listed, false, build_listed, &j);
-  job_write(&j, job_finish(&j), described_key(&o->keys));
+  job_write(&j, job_finish(&j, build_universe), described_key(&o->keys));
   job_end(&j);
   free(listed.at);
   return EXIT_FOUND;
@@ -258,7 +310,7 @@ static void delta_universe(void *ctx, const key_batch *b, const list_keys *keys)
   for (size_t i = 0; i < b->n; i++) {
     bool changed = is_selected(now, i) != is_selected(before, i);
     job_must(j, nay_builder_add_value(j->builder, keys->at[i], keys->lens[i], changed));
-    j->nuniverse++;
+    j->nuniverse += j->npasses == 1;
   }
 }
 
@@ -288,7 +340,7 @@ static nay_params delta_params(const list_options *o, const list_chain *before) 
 
 /* The last operand is what is listed now: a list, or a file of keys. */
 int list_delta(list_options *o) {
-  list_job j = {.o = o};
+  list_job j = {.o = o, .npasses = 1};
   const char *out = o->output.path != NULL ? o->output.path : "-";
   const char *const *operands = (const char *const *)o->common.operands + 1;
   size_t n = (size_t)o->common.noperands - 1;
@@ -309,7 +361,7 @@ int list_delta(list_options *o) {
   }
   list_read(o, &o->universe, false, delta_universe, &j);
   if (!is_list) delta_check_listed(&j);
-  job_write(&j, job_finish(&j), nay_filter_key(before.lists[0]));
+  job_write(&j, job_finish(&j, delta_universe), nay_filter_key(before.lists[0]));
   job_end(&j);
   if (j.listed != NULL) exact_free(j.listed);
   if (is_list) list_close(&now);

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "numbers.h"
 #include "parquetfile.h"
@@ -32,12 +33,6 @@ static bool prune_group(const prune_options *o, nay_sst_parquet *p, uint64_t gro
     bool maybe = true;
     nay_status got =
         nay_sst_parquet_may_contain(p, group, column, text, strlen(text), &diag, &maybe);
-    if (got == NAY_EINVAL || got == NAY_ENOTSUP) {
-      nay_sst_parquet_column c = {.size = sizeof c};
-      nay_sst_parquet_column_at(p, column, &c);
-      die(EXIT_TROUBLE, "%s: '%s' is no value of %s, which is %s: %s", path, text, o->in, c.type,
-          diag_text(got, &diag, why));
-    }
     if (got != NAY_OK) {
       message_error("%s: row group %llu: %s", path, (unsigned long long)group,
                     diag_text(got, &diag, why));
@@ -48,14 +43,45 @@ static bool prune_group(const prune_options *o, nay_sst_parquet *p, uint64_t gro
   return any;
 }
 
-static void prune_print_group(const prune_options *o, const char *path, uint64_t group) {
+/* Whether all values are values of the column, in this file: another file may have another type. */
+static bool prune_values(const prune_options *o, const nay_sst_parquet *p, uint64_t column,
+                         const char *path) {
+  nay_sst_parquet_column c = {.size = sizeof c};
+  nay_sst_parquet_column_at(p, column, &c);
+  for (size_t i = 0; i < o->keys.args.n; i++) {
+    const char *text = o->keys.args.at[i];
+    nay_diag diag = {.what = NULL};
+    char why[DIAG_TEXT], shown[80];
+    uint8_t key[16];
+    size_t len;
+    nay_status got =
+        nay_sst_parquet_key(p, column, text, strlen(text), &diag, key, sizeof key, &len);
+    if (got == NAY_OK || got == NAY_EBUFFER) continue;
+    if (got == NAY_ENOTSUP) {
+      message_error("%s: %s, which is %s, cannot be probed: %s", path, o->in, c.type,
+                    diag_text(got, &diag, why));
+    } else {
+      message_error("%s: '%s' is no value of %s, which is %s: %s", path,
+                    escape_text((const uint8_t *)text, strlen(text), shown, sizeof shown), o->in,
+                    c.type, diag_text(got, &diag, why));
+    }
+    return false;
+  }
+  return true;
+}
+
+/* `group` NULL: the row groups of the file are not known. */
+static void prune_print_group(const prune_options *o, const char *path, const uint64_t *group) {
   if (o->common.json) {
     json_open(NULL, '{');
     json_text("file", path);
-    json_count("row_group", group);
+    if (group != NULL) json_count("row_group", *group);
+    if (group == NULL) json_null("row_group");
     json_end();
+  } else if (group != NULL) {
+    out_text("%s\t%llu\n", path, (unsigned long long)*group);
   } else {
-    out_text("%s\t%llu\n", path, (unsigned long long)group);
+    out_text("%s\n", path);
   }
 }
 
@@ -79,9 +105,19 @@ static void prune_print_file(const prune_options *o, const char *path, bool mayb
 static uint64_t prune_unread(const prune_options *o, const char *path, prune_count *all) {
   prune_count none = {.ngroups = 0};
   all->nfiles++;
-  if (o->invert || o->groups) return 0;
-  if (!o->common.quiet && !o->select.count) prune_print_file(o, path, true, &none);
+  if (o->invert) return 0;
+  if (o->common.quiet || o->select.count) return 1;
+  if (o->groups) prune_print_group(o, path, NULL);
+  if (!o->groups) prune_print_file(o, path, true, &none);
   return 1;
+}
+
+/* Whether a file that could not be opened as a Parquet file may be one all the same: its footer is
+ * encrypted, damaged or cannot be read. */
+static bool prune_may_be(const char *path, nay_status opened) {
+  struct stat st;
+  if (opened == NAY_EIO) return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+  return opened != NAY_EFORMAT;
 }
 
 /* Returns how many are selected: of files, or with --row-groups of its row groups. */
@@ -95,8 +131,7 @@ static uint64_t prune_file(const prune_options *o, const char *path, prune_count
   if (p == NULL) {
     message_error("%s: %s", path, why);
     *status = exit_worse(*status, exit_of(opened));
-    /* a Parquet file whose footer is encrypted or damaged may hold anything */
-    return opened == NAY_EFORMAT || opened == NAY_EIO ? 0 : prune_unread(o, path, all);
+    return prune_may_be(path, opened) ? prune_unread(o, path, all) : 0;
   }
   prune_count c = {.ngroups = 0};
   nay_sst_parquet_info info = {.size = sizeof info};
@@ -104,17 +139,16 @@ static uint64_t prune_file(const prune_options *o, const char *path, prune_count
   bool known = nay_sst_parquet_find(p, o->in, &diag, &column) == NAY_OK;
   nay_sst_parquet_stats(p, &info);
   c.ngroups = info.nrow_groups;
-  if (!known) {
-    message_error("%s: %s: %s", path, o->in, diag.what);
-    *status = exit_worse(*status, EXIT_TROUBLE);
-  }
+  if (!known) message_error("%s: %s: %s", path, o->in, diag.what);
+  known = known && prune_values(o, p, column, path);
+  if (!known) *status = exit_worse(*status, EXIT_TROUBLE);
   for (uint64_t g = 0; g < info.nrow_groups; g++) {
     nay_sst_parquet_filter at = {.size = sizeof at};
     if (known) nay_sst_parquet_filter_at(p, g, column, &at);
     c.nfilters += at.has_filter;
     bool maybe = !known || prune_group(o, p, g, column, path, status);
     c.nmaybe += maybe;
-    if (o->groups && prints && maybe != o->invert) prune_print_group(o, path, g);
+    if (o->groups && prints && maybe != o->invert) prune_print_group(o, path, &g);
   }
   nay_sst_parquet_stats(p, &info);
   nay_sst_parquet_free(p);
@@ -205,8 +239,9 @@ const command command_prune = {
         "A value is a text in the column's own Parquet type: 42, 1.5, 2024-02-29, 12:34:56, a "
         "UUID, "
         "hex for bytes of a fixed length, the text itself for strings. A file without the column, "
-        "or with a footer that cannot be read, is printed, with an error. -c counts the files, or "
-        "with --row-groups the row groups.\n"
+        "with a column of a type that does not have the value, or with a footer that cannot be "
+        "read, is printed, with an error; without a number if --row-groups cannot say which. -c "
+        "counts the files, or with --row-groups the row groups.\n"
         "\n"
         "Exit status: 0 when a file is printed, 1 when none is, 2 for trouble, 3 when a footer or "
         "a "

@@ -85,6 +85,11 @@ static void options_properties(const puffin_options *o, puffin_blobs *b) {
     }
     char *name = blobs_keep(b, o->properties.at[i], strlen(o->properties.at[i]) + 1);
     name[equals - o->properties.at[i]] = '\0';
+    for (size_t j = 0; j < i; j++) {
+      if (strcmp(b->properties[j].name, name) == 0) {
+        die(EXIT_TROUBLE, "--property %s: the name stands twice", o->properties.at[i]);
+      }
+    }
     b->properties[i] = (nay_sst_puffin_property){name, name + strlen(name) + 1};
   }
 }
@@ -92,6 +97,15 @@ static void options_properties(const puffin_options *o, puffin_blobs *b) {
 static int64_t options_number(uint64_t value) { return value <= INT64_MAX ? (int64_t)value : -1; }
 
 /* ---- operands ---- */
+
+/* A type that readers know, for bytes of another layout, would make a blob that none can read. */
+static void operand_check_type(const char *path, const nay_format *format, const char *type) {
+  const nay_format *known = puffinfile_format(type);
+  if (known == format || (known == NULL && !puffinfile_foreign(type))) return;
+  die(EXIT_TROUBLE, "%s is %s, and a blob of type %s is %s: omit --type, or name one of your own",
+      path, nay_format_name(format), type,
+      known != NULL ? nay_format_name(known) : "one of Iceberg's own");
+}
 
 static void operand_filter(const puffin_options *o, const char *path, puffin_blobs *b) {
   nay_filter *f = filterfile_open(&o->common, &o->filter, path);
@@ -101,6 +115,7 @@ static void operand_filter(const puffin_options *o, const char *path, puffin_blo
     die(EXIT_TROUBLE, "%s is %s, which no type of blob stands for: name one of your own, --type",
         path, nay_format_name(format));
   }
+  operand_check_type(path, format, type);
   nay_sst_puffin_blob blob = {.size = sizeof blob,
                               .type = type,
                               .codec = o->codec != 0 ? puffin_codecs[o->codec] : NULL,
@@ -157,6 +172,22 @@ static nay_status copy_visit(void *ctx, const nay_sst_puffin_info *info,
 
 /* ---- the command ---- */
 
+/* What is said of filters, where all operands are Puffin files, would be said of nothing. */
+static void puffin_check_options(const puffin_options *o) {
+  bool told = o->fields.n != 0 || o->properties.n != 0 || o->type != NULL || o->codec != 0 ||
+              o->snapshot != UINT64_MAX || o->sequence != UINT64_MAX || o->filter.format != NULL ||
+              o->filter.secret != NULL;
+  if (o->type != NULL && o->type[0] == '\0') die(EXIT_TROUBLE, "--type: an empty name");
+  for (int i = 0; told && i < o->common.noperands; i++) {
+    if (!puffinfile_is(o->common.operands[i])) return;
+  }
+  if (told) {
+    die(EXIT_TROUBLE,
+        "all operands are Puffin files, whose blobs are copied as they are: only -o, -f and "
+        "--compress-footer are for them");
+  }
+}
+
 static void puffin_save(const puffin_options *o, const puffin_blobs *b) {
   static const nay_sst_puffin_property by = {"created-by", "nay"};
   nay_sst_puffin_options how = puffinfile_codecs();
@@ -183,6 +214,7 @@ static int puffin_run(options *common) {
   puffin_options *o = (puffin_options *)common;
   puffin_blobs b = {.n = 0};
   if (o->output.path == NULL) die(EXIT_TROUBLE, "give the file to write: -o FILE");
+  puffin_check_options(o);
   outfile_may_write(o->output.path, o->output.force);
   options_fields(o, &b);
   options_properties(o, &b);
@@ -248,7 +280,8 @@ const command command_puffin = {
         "Writes a Puffin file with one blob for each filter: a native one is a blob of type "
         "nay-v1, "
         "Parquet's split-block filter (--format=sbbf) one of type sbbf-v1. Fields, properties and "
-        "snapshot are those of every filter given here. An operand that is a Puffin file gives its "
+        "snapshot are those of every filter given here; they are refused when there is none. An "
+        "operand that is a Puffin file gives its "
         "blobs as they are, so a file for a whole table is made of files for one data file each.\n"
         "\n"
         "nay info lists a Puffin file, nay extract writes its blobs as files, nay check --blob N "

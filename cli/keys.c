@@ -182,6 +182,7 @@ key_reader key_reader_new(const keys_options *s) {
                   .value_is_rest = s->value_is_rest,
                   .value_is_partition = s->value_is_partition,
                   .range_filter = s->ranges,
+                  .check = s->check,
                   .value_column = {.at = 1}};
   bool columns = r.framing == FRAME_CSV || r.framing == FRAME_TSV;
   if (r.framing == FRAME_JSON) {
@@ -206,7 +207,7 @@ key_reader key_reader_new(const keys_options *s) {
   }
   if (columns) reader_columns(&r, s);
   r.plain = r.framing == FRAME_LINES && reader_is_text(&r) && !r.crlf && r.separator == NULL &&
-            !s->line_number && !r.values && s->max_record == 0;
+            !s->line_number && !r.values && s->max_record == 0 && r.check == NULL;
   return r;
 }
 
@@ -223,9 +224,9 @@ void key_reader_check_whole(const key_reader *r) {
   if (r->framing == FRAME_FIXED || r->framing == FRAME_LENGTH) {
     die(EXIT_TROUBLE, "--on-bad=line is for lines and rows, and these keys are binary");
   }
-  if (r->how.type == NAY_KEY_TEXT && r->form == 0) return;
+  if (r->how.type == NAY_KEY_TEXT && r->form == 0 && r->check == NULL) return;
   die(EXIT_TROUBLE, "--on-bad=line makes keys of type text, and these are of type %s",
-      nay_key_type_name(r->how.type));
+      r->check != NULL ? r->check->type : nay_key_type_name(r->how.type));
 }
 
 /* ---- the start of a file, and places in it ---- */
@@ -367,6 +368,18 @@ __attribute__((always_inline)) static inline key_result reader_decode(const key_
   return KEY_OK;
 }
 
+/* The same, and whether the key is one of the type that keys are checked for. */
+static key_result reader_key(const key_reader *r, uint8_t *scratch, key_record *record,
+                             key_failure *fail) {
+  nay_diag diag = {.what = NULL};
+  key_result got = reader_decode(r, scratch, record, fail);
+  if (got != KEY_OK || r->check == NULL || record->skip) return got;
+  const char *text = (const char *)record->key;
+  if (r->check->accepts(r->check->ctx, text, record->key_len, &diag)) return KEY_OK;
+  *fail = (key_failure){.what = diag.what, .is_value = true, .offset = diag.offset};
+  return KEY_BAD;
+}
+
 bool key_of_whole(const key_reader *r, const uint8_t *p, uint8_t *scratch, key_record *record) {
   key_failure fail;
   record->text = p;
@@ -374,7 +387,7 @@ bool key_of_whole(const key_reader *r, const uint8_t *p, uint8_t *scratch, key_r
   bool drops_cr = r->crlf || r->framing != FRAME_LINES; /* rows and JSON may end in CRLF */
   if (drops_cr && record->text_len > 0 && p[record->text_len - 1] == '\r') record->text_len--;
   record->scratch_used = 0;
-  return reader_decode(r, scratch, record, &fail) == KEY_OK && !record->skip;
+  return reader_key(r, scratch, record, &fail) == KEY_OK && !record->skip;
 }
 
 uint8_t *key_of_text(const keys_options *style, const char *option, const char *text, size_t *len) {
@@ -517,7 +530,7 @@ static key_result frame_json(key_reader *r, const uint8_t *p, const uint8_t *end
 key_result key_more(key_reader *r, size_t i, uint8_t *scratch, key_record *record,
                     key_failure *fail) {
   json_text_of(r->json, i, scratch, record);
-  return reader_decode(r, scratch, record, fail);
+  return reader_key(r, scratch, record, fail);
 }
 
 #define VALUE_BYTES 8u /* of a binary record */
@@ -578,7 +591,10 @@ key_result key_next(key_reader *r, const uint8_t *p, const uint8_t *end, bool la
   if (got == KEY_MORE) return got;
   r->nrecords++;
   record->line = r->nrecords + r->ninner;
-  if (got == KEY_OK && !record->skip) got = reader_decode(r, scratch, record, fail);
+  if (got == KEY_OK && !record->skip) {
+    got = r->check == NULL ? reader_decode(r, scratch, record, fail)
+                           : reader_key(r, scratch, record, fail);
+  }
   if (got == KEY_OK && !record->skip && r->range_filter != NULL)
     got = reader_range(r, record, fail);
   if (got == KEY_OK && !record->skip && r->value_is_partition && record->value_len != 0 &&

@@ -46,6 +46,13 @@ typedef struct key_json {
   json_value values[JSON_VALUES]; /* of the last line */
 } key_json;
 
+/* key_check: keys are texts of a type that nay_key.h does not have; others are bad records. */
+typedef struct key_check {
+  bool (*accepts)(const void *ctx, const char *text, size_t len, nay_diag *diag);
+  const void *ctx;
+  const char *type; /* its name, for messages */
+} key_check;
+
 typedef struct key_reader {
   key_framing framing;
   nay_key_description how;
@@ -59,6 +66,7 @@ typedef struct key_reader {
   bool value_is_partition;        /* messages name --partition instead of --value */
   key_column value_column;        /* of a field: its number */
   const nay_filter *range_filter; /* key and value are the ends of a range that it is asked for */
+  const key_check *check;         /* or NULL */
   const char *separator;          /* of the fields of a line, or NULL: the line is the text */
   size_t separator_len;
   bool blanks; /* runs of blanks separate the fields, as in awk; those at the ends count for nothing

@@ -63,6 +63,8 @@ int list_read(const list_options *o, const text_list *files, bool answers, list_
               void *ctx) {
   keys_options style = list_style(o);
   style.line_number = true;
+  if (o->again) bads_mute();
+  if (o->again && style.on_bad == ON_BAD_REPORT) style.on_bad = ON_BAD_SKIP;
   list_keys *keys = must_alloc(sizeof *keys);
   keys->bytes = NULL;
   keys->cap = 0;

@@ -25,7 +25,8 @@ typedef struct list_options {
   uint64_t partition_prefix, check_bits;
   unsigned outside; /* nay_list_outside */
   const char *secret, *meta;
-  bool store_key, invert, annotate, low_memory;
+  bool store_key, invert, annotate, low_memory, two_passes;
+  bool again; /* the files are read once more: their bad records are known */
 } list_options;
 
 /* ---- keys ---- */

@@ -66,6 +66,7 @@ typedef struct keys_options {
   const char *value;       /* its column, with -F its field, or NULL: the second */
   bool value_is_partition; /* the option that names it is --partition, not --value */
   const struct nay_filter *ranges; /* not NULL: the value is the second end of a range of it */
+  const struct key_check *check;   /* not NULL: keys.h */
   unsigned on_bad;                 /* bads.h */
   const char *bad_to;              /* or NULL */
   uint64_t max_record;             /* bytes, 0: any number */

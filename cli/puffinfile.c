@@ -70,13 +70,16 @@ const char *puffinfile_type(const nay_format *format) {
   return NULL;
 }
 
-/* The format of the filter in a blob, by its type; NULL: none. */
-static const nay_format *puffin_format(const nay_sst_puffin_blob *blob) {
+const nay_format *puffinfile_format(const char *type) {
   for (size_t i = 0; i < sizeof puffin_types / sizeof puffin_types[0]; i++) {
-    if (strcmp(blob->type, puffin_types[i].type) == 0)
-      return nay_format_find(puffin_types[i].format);
+    if (strcmp(type, puffin_types[i].type) == 0) return nay_format_find(puffin_types[i].format);
   }
   return NULL;
+}
+
+bool puffinfile_foreign(const char *type) {
+  return strcmp(type, "apache-datasketches-theta-v1") == 0 ||
+         strcmp(type, "deletion-vector-v1") == 0;
 }
 
 typedef struct puffin_search {
@@ -94,7 +97,7 @@ static nay_status search_visit(void *ctx, const nay_sst_puffin_info *info,
     s->nblobs = info->nblobs;
     return NAY_OK;
   }
-  const nay_format *format = puffin_format(blob);
+  const nay_format *format = puffinfile_format(blob->type);
   bool named = blob->index == s->blob;
   if (named && format == NULL) {
     die(EXIT_TROUBLE, "%s: blob %llu is of type %s, which is no filter", s->path,
@@ -179,8 +182,8 @@ static void shown_filter(puffin_shown *s, const nay_sst_puffin_blob *blob) {
   nay_status status = blob->status;
   char keys[NUMBER_TEXT], rate[NUMBER_TEXT];
   if (status == NAY_OK) {
-    status = nay_format_decode(puffin_format(blob), blob->bytes, blob->len, NAY_FORMAT_CERTAIN,
-                               NULL, NULL, &f);
+    status = nay_format_decode(puffinfile_format(blob->type), blob->bytes, blob->len,
+                               NAY_FORMAT_CERTAIN, NULL, NULL, &f);
   }
   s->nfaults += status != NAY_OK;
   if (status == NAY_OK) nay_filter_stats(f, &stats);
@@ -242,7 +245,8 @@ static nay_status info_visit(void *ctx, const nay_sst_puffin_info *info,
     shown_file(s, info);
     return NAY_OK;
   }
-  bool first = blob->bytes == NULL && blob->status == NAY_OK, filter = puffin_format(blob) != NULL;
+  bool first = blob->bytes == NULL && blob->status == NAY_OK,
+       filter = puffinfile_format(blob->type) != NULL;
   if (first) shown_blob(s, blob);
   if (first && filter) *wanted = true;
   if (!first) shown_filter(s, blob);

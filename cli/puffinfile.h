@@ -30,4 +30,9 @@ nay_filter *puffinfile_filter(const char *path, uint64_t blob);
 /* puffinfile_type: the type of a blob for a filter of this format; NULL: blobs have none. */
 const char *puffinfile_type(const nay_format *format);
 
+/* puffinfile_format: the format of the filter in a blob of this type; NULL: it is no filter.
+   puffinfile_foreign: whether Iceberg's specification has the type, for bytes that are none. */
+const nay_format *puffinfile_format(const char *type);
+bool puffinfile_foreign(const char *type);
+
 #endif /* NAY_PUFFINFILE_H */

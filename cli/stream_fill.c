@@ -95,9 +95,11 @@ static void stream_why(const key_stream *s, const key_record *record, const key_
   bool ends_in_cr = len > 0 && record->text[len - 1] == '\r';
   if (len > 0) snprintf(at, sizeof at, " (at byte %llu)", (unsigned long long)why->offset);
   if (ends_in_cr && key_reader_keeps_cr(&s->reader)) cr = "; --crlf drops the carriage return";
-  source_fail(fail, EXIT_TROUBLE, "%s: '%s' is not of type %s: %s%s%s", place,
-              escape_text(record->text, len, text, sizeof text),
-              nay_key_type_name(s->reader.how.type), why->what, at, cr);
+  source_fail(
+      fail, EXIT_TROUBLE, "%s: '%s' is not of type %s: %s%s%s", place,
+      escape_text(record->text, len, text, sizeof text),
+      s->reader.check != NULL ? s->reader.check->type : nay_key_type_name(s->reader.how.type),
+      why->what, at, cr);
 }
 
 static bool stream_bad_record(key_stream *s, key_batch *b, const key_record *record,

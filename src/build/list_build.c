@@ -8,17 +8,24 @@
  *   assemble  the payload
  *   verify    every key, by the lookup of readers: a build that errs for one fails
  *
+ * With NAY_LIST_TWO_PASSES the records are the listed keys and those that pass level 1
+ * (list_stream.h); finish is called once for each pass over the universe, and the last call does
+ * the above. The keys that are no records were denied by the bytes of level 1.
+ *
  * The levels are static maps (map_build.c), so threads, retries and little memory are theirs.
  * Nothing depends on the order of the adds: buckets are sorted, partitions ascend by their hashes.
  */
 #include "build/list_build.h"
 
+#include "build/list_stream.h"
 #include "build/map_build.h"
 #include "math/elementary.h"
+#include "nay_list.h"
 
 typedef struct listb_partition {
   uint64_t hash;           /* its lowest 8 bits are 0 */
   uint64_t nkeys, nlisted; /* distinct, without exceptions */
+  uint64_t nadded;         /* to the universe in the first of several passes */
   bool used;               /* a key is in it; all of them may be dropped */
   unsigned class;
 } listb_partition;
@@ -28,7 +35,8 @@ struct nay_list_builder {
   nay_hash_fn hasher, second;
   nay_allocator allocator;
   nay_list_records *records;
-  uint64_t nadds;
+  nay_list_stream *stream; /* NULL: the keys of the universe are kept */
+  uint64_t nadds;          /* of this pass */
   listb_partition *partitions;
   size_t npartitions, partitions_cap;
   uint32_t *index; /* open addressing: 1 + the number of a partition; twice as many, at least */
@@ -91,6 +99,7 @@ static nay_status listb_partition_of(nay_list_builder *b, uint64_t hash, uint64_
 
 static void listb_clear(nay_list_builder *b) {
   if (b->records != NULL) nay__list_records_clear(b->records);
+  if (b->stream != NULL) nay__list_stream_clear(b->stream);
   nay__free(&b->allocator, b->partitions, b->partitions_cap * sizeof *b->partitions);
   nay__free(&b->allocator, b->index, b->nindex * sizeof *b->index);
   b->partitions = NULL;
@@ -103,6 +112,7 @@ void nay__list_builder_free(nay_list_builder *b) {
   if (b == NULL) return;
   listb_clear(b);
   nay__list_records_free(b->records);
+  nay__list_stream_free(b->stream, &b->allocator);
   nay_allocator a = b->allocator;
   nay__free(&a, b->spill_dir, b->spill_dir_size);
   nay__free(&a, b, sizeof *b);
@@ -125,11 +135,13 @@ nay_status nay__list_builder_new(const nay_params *params, const nay_hash_fn *ha
                                  nay_list_builder **builder) {
   nay_allocator a = *allocator;
   bool spills = (params->flags & NAY_LOW_MEMORY) != 0;
+  bool streams = (params->flags & NAY_LIST_TWO_PASSES) != 0;
   nay_list_builder *b = nay__alloc(&a, sizeof *b);
   if (b == NULL) return nay__fail(diag, NAY_ENOMEM, "no memory for the builder", 0);
   *b = (nay_list_builder){
       .params = *params, .hasher = *hasher, .second = nay__list_second(hasher), .allocator = a};
   nay_status status = listb_keep_directory(b, params->spill_dir);
+  if (streams && (b->stream = nay__list_stream_new(&a)) == NULL) status = NAY_ENOMEM;
   if (status != NAY_OK) (void)nay__fail(diag, status, "no memory for the builder", 0);
   b->params.spill_dir = b->spill_dir;
   if (status == NAY_OK) {
@@ -141,6 +153,25 @@ nay_status nay__list_builder_new(const nay_params *params, const nay_hash_fn *ha
     return status;
   }
   *builder = b;
+  return NAY_OK;
+}
+
+/* With several passes: the first one keeps the listed keys, the others what they have to. A key
+ * that is added with 1 is one of the universe, too, unless such keys come from another file. */
+static nay_status listb_stream_add(nay_list_builder *b, nay_list_record *r) {
+  nay_list_stream *s = b->stream;
+  listb_partition *p = &b->partitions[nay__list_partition(r)];
+  bool joins = b->params.list_outside == NAY_LIST_JOIN;
+  if (nay__list_is_listed(r) && joins) r->info |= NAY_LIST_OF_UNIVERSE;
+  bool of_universe = nay__list_status(r) != NAY_LIST_LISTED;
+  if (!of_universe && s->pass != 0) return NAY_EINVAL;
+  if (nay__list_is_listed(r) && s->pass == 0) NAY_TRY(nay__list_records_add(b->records, r));
+  if (!nay__list_is_listed(r) && s->pass != 0) {
+    NAY_TRY(nay__list_stream_take(s, b->records, r, p->class));
+  }
+  if (!of_universe) return NAY_OK;
+  nay__list_stream_count(s, r);
+  p->nadded += s->pass == 0;
   return NAY_OK;
 }
 
@@ -157,7 +188,8 @@ nay_status nay__list_builder_add(nay_list_builder *b, const void *key, size_t le
   nay_list_record record = {nay__hash_key(&b->hasher, key, len).lo,
                             nay__hash_key(&b->second, key, len).lo,
                             nay__list_info(status, number, b->nadds)};
-  NAY_TRY(nay__list_records_add(b->records, &record));
+  NAY_TRY(b->stream != NULL ? listb_stream_add(b, &record)
+                            : nay__list_records_add(b->records, &record));
   b->nadds++;
   return NAY_OK;
 }
@@ -204,7 +236,10 @@ static nay_status listb_pass(listb_job *j, listb_each each) {
     nay_status read = nay__list_records_read(j->b->records, i, &diag, &records, &n);
     if (read == NAY_OK && status == NAY_OK) {
       status = each(j, records, n);
-      if (status != NAY_OK) (void)nay__fail(j->diag, status, "no memory to build the list", 0);
+      const char *what = status == NAY_ENOTSUP
+                             ? "two keys have one hash: give another seed, or build in one pass"
+                             : "no memory to build the list";
+      if (status != NAY_OK) (void)nay__fail(j->diag, status, what, 0);
     } else if (read != NAY_OK) { /* the first conflict of all buckets is told */
       if (read == NAY_EINVAL && diag.offset > conflict) continue;
       if (read == NAY_EINVAL) conflict = diag.offset;
@@ -230,6 +265,7 @@ static listb_partition *listb_of(const listb_job *j, const nay_list_record *r) {
 /* ---- count ---- */
 
 static nay_status listb_except(listb_job *j, const nay_list_record *r) {
+  if (j->b->stream != NULL) return NAY_ENOTSUP; /* the other key may be one that was not kept */
   size_t used = (size_t)j->head.nexceptions * NAY_LIST_EXCEPTION;
   if (j->head.nexceptions == UINT32_MAX) return NAY_EFULL;
   if (used == j->exceptions_cap) {
@@ -371,7 +407,16 @@ static nay_status listb_add_members(listb_job *j, const nay_list_record *r, size
   return NAY_OK;
 }
 
+/* Level 1 that keys of the universe were looked up in is not built again. */
+static bool listb_borrow_levels(listb_job *j) {
+  const nay_list_stream *s = j->b->stream;
+  if (s == NULL || s->sieves[0].map == NULL) return false;
+  for (unsigned g = 0; g < j->head.ngroups; g++) j->groups[g].map = s->sieves[g].map;
+  return true;
+}
+
 static nay_status listb_filter(listb_job *j) {
+  if (listb_borrow_levels(j)) return NAY_OK;
   for (unsigned g = 0; g < j->head.ngroups; g++) {
     NAY_TRY(listb_level(j, j->groups[g].columns, &j->groups[g].builder));
   }
@@ -477,7 +522,7 @@ static nay_status listb_fill(listb_job *j, const uint64_t *sorted) {
   if (j->exact != NULL) h->exact_blocks = (uint32_t)j->exact->shape.nunits;
   if (j->check != NULL) h->check_blocks = (uint32_t)j->check->shape.nunits;
   nay_shape shape = {listb_put_levels(j, NULL), j->check_bits, rule};
-  uint32_t flags = j->b->params.flags & ~NAY_LOW_MEMORY;
+  uint32_t flags = j->b->params.flags & ~(NAY_LOW_MEMORY | NAY_LIST_TWO_PASSES);
   NAY_TRY(nay__filter_make(&nay__family_list, &shape, &j->b->hasher, j->nkeys, flags,
                            &j->b->allocator, &j->list));
   uint8_t *payload = j->list->bits.bytes, *slots = payload + NAY_LIST_HEAD_LEN;
@@ -557,7 +602,9 @@ static nay_status listb_verify(listb_job *j, const nay_list_record *r, size_t n)
 static void listb_free_levels(listb_job *j) {
   for (unsigned g = 0; g < NAY_LIST_MAX_GROUPS; g++) {
     nay__map_builder_free(j->groups[g].builder);
-    nay_filter_free(j->groups[g].map);
+    const nay_list_stream *s = j->b->stream;
+    bool borrowed = s != NULL && j->groups[g].map == s->sieves[g].map;
+    if (!borrowed) nay_filter_free(j->groups[g].map);
     j->groups[g].builder = NULL;
     j->groups[g].map = NULL;
   }
@@ -569,14 +616,84 @@ static void listb_free_levels(listb_job *j) {
   j->exact = j->check = NULL;
 }
 
-static nay_status listb_run(listb_job *j) {
+/* Partitions with all their keys, of which some are no records. */
+static void listb_count_streamed(listb_job *j) {
+  j->nkeys = 0;
+  for (size_t i = 0; i < j->b->npartitions; i++) {
+    listb_partition *p = &j->b->partitions[i];
+    p->nkeys =
+        nay__max_u64(p->nadded, p->nlisted); /* more are listed: the last pass refuses them */
+    p->used = p->nadded != 0;
+    j->nkeys += p->nkeys;
+  }
+}
+
+static nay_status listb_divide_all(listb_job *j) {
   for (size_t i = 0; i < j->b->npartitions; i++) {
     j->b->partitions[i].nkeys = j->b->partitions[i].nlisted = 0;
     j->b->partitions[i].used = false;
   }
   NAY_TRY(listb_pass(j, listb_count));
+  if (j->b->stream != NULL) listb_count_streamed(j);
   if (j->nkeys > NAY_LIST_MAX_KEYS) return nay__fail(j->diag, NAY_EFULL, "keys: above 2^36", 0);
   listb_choose(j);
+  return NAY_OK;
+}
+
+/* ---- several passes ---- */
+
+/* Whether a partition has a level 1 of its listed keys, and whether one has of its unlisted ones.
+ */
+static void listb_sifted(const listb_job *j, bool *listed, bool *unlisted) {
+  *listed = *unlisted = false;
+  for (size_t i = 0; i < j->b->npartitions; i++) {
+    unsigned class = j->b->partitions[i].class, level = class & ~NAY_LIST_INVERTED;
+    if (level == 0 || level >= NAY_LIST_EXACT_ONLY) continue;
+    *listed |= class == level;
+    *unlisted |= class != level;
+  }
+}
+
+static nay_status listb_build_sieves(listb_job *j) {
+  nay_list_stream *s = j->b->stream;
+  NAY_TRY(listb_filter(j));
+  for (unsigned g = 0; g < j->head.ngroups; g++) {
+    s->sieves[g].map = j->groups[g].map;
+    s->sieves[g].columns = j->groups[g].columns;
+    j->groups[g].map = NULL;
+  }
+  return NAY_OK;
+}
+
+/* The end of a pass. *more: another one has begun. */
+static nay_status listb_next_pass(listb_job *j, bool *more) {
+  nay_list_stream *s = j->b->stream;
+  bool listed, unlisted, first = s->pass == 0;
+  if (!first) {
+    nay_status status = nay__list_stream_flush(s, j->b->records);
+    if (status != NAY_OK) return nay__fail(j->diag, status, "no memory to build the list", 0);
+    if (!nay__list_stream_same(s)) {
+      return nay__fail(j->diag, NAY_EINVAL, "the universe changed between the passes", 0);
+    }
+  }
+  listb_sifted(j, &listed, &unlisted);
+  *more = first || (listed && !s->filters);
+  nay__list_records_expect(j->b->records, *more ? NAY_LIST_JOIN : j->b->params.list_outside, true);
+  if (!*more) return NAY_OK;
+  NAY_TRY(listb_divide_all(j));
+  listb_sifted(j, &listed, &unlisted);
+  bool filters = listed && !(first && unlisted);
+  if (filters) NAY_TRY(listb_build_sieves(j));
+  nay__list_stream_next(s, first, filters);
+  j->b->nadds = 0;
+  return NAY_OK;
+}
+
+static nay_status listb_run(listb_job *j) {
+  bool more = false;
+  if (j->b->stream != NULL) NAY_TRY(listb_next_pass(j, &more));
+  if (more) return NAY_OK;
+  NAY_TRY(listb_divide_all(j));
   NAY_TRY(listb_filter(j));
   NAY_TRY(listb_exact(j));
   NAY_TRY(listb_assemble(j));
@@ -597,8 +714,8 @@ nay_status nay__list_builder_finish(nay_list_builder *b, nay_diag *diag, nay_fil
   listb_free_levels(j);
   nay__free(&b->allocator, j->exceptions, j->exceptions_cap);
   if (status == NAY_OK) {
-    *list = j->list;
-    listb_clear(b);
+    *list = j->list; /* NULL: another pass */
+    if (j->list != NULL) listb_clear(b);
   } else {
     nay_filter_free(j->list);
   }

@@ -29,6 +29,7 @@ struct nay_list_records {
   nay_hash_spill *spill; /* instead of pages; or NULL */
   nay_memory scratch;
   unsigned outside;
+  bool once;
   size_t filled; /* records in the scratch, while a bucket is read */
   unsigned bucket;
   records_bucket buckets[NAY_LIST_BUCKETS];
@@ -82,6 +83,11 @@ void nay__list_records_free(nay_list_records *r) {
   nay__hash_spill_free(r->spill);
   nay_allocator a = r->allocator;
   nay__free(&a, r, sizeof *r);
+}
+
+void nay__list_records_expect(nay_list_records *r, unsigned outside, bool once) {
+  r->outside = outside;
+  r->once = once;
 }
 
 /* ---- adding ---- */
@@ -186,11 +192,15 @@ static size_t records_inside(const nay_list_records *r, nay_list_record *a, size
   return kept;
 }
 
-/* Returns how many remain. *conflict: the least index of an add that contradicts an earlier one. */
-static size_t records_unique(nay_list_record *a, size_t n, uint64_t *conflict) {
+/* Returns how many remain. *conflict: the least index of an add that contradicts an earlier one;
+ * *repeated: of one that adds a key to the universe again. */
+static size_t records_unique(nay_list_record *a, size_t n, uint64_t *conflict, uint64_t *repeated) {
   size_t kept = 0;
   for (size_t i = 0; i < n; i++) {
     bool again = kept != 0 && a[kept - 1].hash == a[i].hash && a[kept - 1].second == a[i].second;
+    bool listed = again && (nay__list_status(&a[kept - 1]) == NAY_LIST_LISTED ||
+                            nay__list_status(&a[i]) == NAY_LIST_LISTED);
+    if (again && !listed) *repeated = nay__min_u64(*repeated, a[i].info >> 26);
     if (!again) {
       a[kept++] = a[i];
     } else if (!records_join(&a[kept - 1], &a[i])) {
@@ -266,11 +276,14 @@ nay_status nay__list_records_read(nay_list_records *r, unsigned bucket, nay_diag
   nay_list_record *records = (nay_list_record *)(void *)r->scratch.at;
   *n = r->filled;
   if (!b->sorted) {
-    uint64_t conflict = UINT64_MAX;
+    uint64_t conflict = UINT64_MAX, repeated = UINT64_MAX;
     records = records_sort(records, r->filled);
-    *n = records_unique(records, r->filled, &conflict);
+    *n = records_unique(records, r->filled, &conflict, &repeated);
     if (conflict != UINT64_MAX) {
       return nay__fail(diag, NAY_EINVAL, "a key is both listed and not listed", conflict);
+    }
+    if (r->once && repeated != UINT64_MAX) {
+      return nay__fail(diag, NAY_EINVAL, "a key of the universe was added again", repeated);
     }
     if (r->spill == NULL) records_store(r, b, records, *n);
   }

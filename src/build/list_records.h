@@ -39,6 +39,10 @@ nay_status nay__list_records_new(bool spills, const char *directory, unsigned ou
 void nay__list_records_free(nay_list_records *records);
 void nay__list_records_clear(nay_list_records *records);
 
+/* nay__list_records_expect: changes `outside` from now on; once: NAY_EINVAL for a key that was
+ * added as one of the universe more than once. */
+void nay__list_records_expect(nay_list_records *records, unsigned outside, bool once);
+
 /* nay__list_records_add: a failed call adds nothing. */
 nay_status nay__list_records_add(nay_list_records *records, const nay_list_record *record);
 
@@ -46,7 +50,7 @@ nay_status nay__list_records_add(nay_list_records *records, const nay_list_recor
  * nay__list_records_read: the records of a bucket, ascending by both hashes, each key once, listed
  * or not. They are valid until the next call. NAY_EINVAL: a key that was added as listed and as
  * not listed; diag->offset is the index of the later add; or one that is refused, as it is not of
- * the universe. NAY_ENOMEM, NAY_EIO.
+ * the universe, or added again. NAY_ENOMEM, NAY_EIO.
  */
 nay_status nay__list_records_read(nay_list_records *records, unsigned bucket, nay_diag *diag,
                                   const nay_list_record **first, size_t *n);

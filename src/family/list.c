@@ -474,7 +474,7 @@ static void list_explain(const nay_filter *f, nay_hash h, nay_explain_run *run) 
 
 /* ---- shape ---- */
 
-#define LIST_FLAGS (NAY_STORE_KEY | NAY_SMALL_PAGES | NAY_LOW_MEMORY)
+#define LIST_FLAGS (NAY_STORE_KEY | NAY_SMALL_PAGES | NAY_LOW_MEMORY | NAY_LIST_TWO_PASSES)
 
 uint32_t nay__list_rule(const nay_params *p) {
   return p->list_delimiter != 0 ? p->list_delimiter << 16 : p->list_prefix;
@@ -503,6 +503,13 @@ nay_status nay__list_params(const nay_params *p, nay_diag *diag) {
   }
   if ((p->flags & ~LIST_FLAGS) != 0)
     return nay__fail(diag, NAY_EINVAL, "flags: not one of a list", 0);
+  bool passes = (p->flags & NAY_LIST_TWO_PASSES) != 0;
+  if (passes && p->check_bits != 0) {
+    return nay__fail(diag, NAY_EINVAL, "check_bits: they need all keys at once, not two passes", 0);
+  }
+  if (passes && p->list_outside == NAY_LIST_DROP) {
+    return nay__fail(diag, NAY_EINVAL, "list_outside: two passes refuse or join", 0);
+  }
   if (p->threads > 256) return nay__fail(diag, NAY_EINVAL, "threads: above 256", 0);
   if (p->nkeys > NAY_LIST_MAX_KEYS) return nay__fail(diag, NAY_EINVAL, "nkeys: above 2^36", 0);
   return nay__params_knobs(p, NAY_KNOB_VALUES | NAY_KNOB_LIST, diag);

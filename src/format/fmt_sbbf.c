@@ -74,20 +74,27 @@ static bool sbbf_fits(const uint8_t *head, size_t nhead, uint64_t len) {
          zigzag != 0 && len - (uint64_t)(after - head) - sizeof split_block_unions == zigzag / 2;
 }
 
-static size_t sbbf_header(const nay_filter *f, uint8_t header[32]) {
+static size_t sbbf_header(uint64_t nbytes, uint8_t header[32]) {
   header[0] = 0x15;
-  uint8_t *at = nay__varint_store(header + 1, 2 * (uint64_t)f->nbytes);
+  uint8_t *at = nay__varint_store(header + 1, 2 * nbytes);
   memcpy(at, split_block_unions, sizeof split_block_unions);
   return (size_t)(at - header) + sizeof split_block_unions;
 }
 
 static size_t sbbf_size(const nay_filter *f) {
   uint8_t header[32];
-  return sbbf_header(f, header) + f->nbytes;
+  return sbbf_header(f->nbytes, header) + f->nbytes;
+}
+
+static uint64_t sbbf_planned_size(const nay_shape *shape, uint64_t nkeys) {
+  uint8_t header[32];
+  uint64_t nbytes = shape->nunits * NAY_SBBF_BYTES;
+  (void)nkeys;
+  return sbbf_header(nbytes, header) + nbytes;
 }
 
 static void sbbf_encode(const nay_filter *f, uint8_t *dst) {
-  size_t header = sbbf_header(f, dst);
+  size_t header = sbbf_header(f->nbytes, dst);
   memcpy(dst + header, f->bits.bytes, f->nbytes);
 }
 
@@ -107,6 +114,7 @@ const nay_format nay__format_sbbf = {
     .parse = sbbf_parse,
     .fits = sbbf_fits,
     .overhead = 17,
+    .packed_size = sbbf_planned_size,
     .size = sbbf_size,
     .encode = sbbf_encode,
 };

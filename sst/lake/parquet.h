@@ -37,6 +37,7 @@ typedef struct parquet_type {
   parquet_logical logical;
   int32_t fixed_len, scale, width;
   int64_t per_second; /* 0: the unit is not known */
+  bool is_local;      /* a timestamp without a time zone (isAdjustedToUTC is false) */
 } parquet_type;
 
 typedef struct parquet_column {

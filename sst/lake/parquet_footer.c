@@ -91,6 +91,8 @@ static void footer_logical_member(nay_thrift *t, int32_t kind, parquet_type *typ
     bool is_time = kind == LOGICAL_TIME || kind == LOGICAL_TIMESTAMP;
     if (kind == LOGICAL_DECIMAL && field.id == 1) {
       type->scale = (int32_t)nay__thrift_int(t, &field);
+    } else if (is_time && field.id == 1) {
+      type->is_local = nay__thrift_int(t, &field) == 0;
     } else if (is_time && field.id == 2) {
       type->per_second = footer_unit(t, &field);
     } else if (kind == LOGICAL_INTEGER && field.id == 1) {

@@ -197,6 +197,29 @@ static bool key_nanoseconds(const char *text, size_t len, char shorter[64], size
   return end != at;
 }
 
+/* Whether a timestamp has a time zone other than UTC: an offset after its hours and minutes. */
+static bool key_has_offset(const char *text, size_t len) {
+  const char *colon = memchr(text, ':', len);
+  bool offset = false;
+  for (const char *at = colon; at != NULL && at < text + len; at++) {
+    if (*at == '+' || *at == '-') offset = true;
+    if (offset && *at >= '1' && *at <= '9') return true;
+  }
+  return false;
+}
+
+/* The nanoseconds of us microseconds and 0 to 999 nanoseconds, in *value. False: too many. */
+static bool key_add_nanoseconds(int64_t us, int64_t ns, int64_t *value) {
+  int64_t borrowed = us < 0; /* so that us * 1000 is no larger than the sum */
+  us += borrowed;
+  ns -= 1000 * borrowed;
+  if (us > INT64_MAX / 1000 || us < INT64_MIN / 1000) return false;
+  us *= 1000;
+  if (ns > 0 ? us > INT64_MAX - ns : us < INT64_MIN - ns) return false;
+  *value = us + ns;
+  return true;
+}
+
 /* Parses an ISO 8601 timestamp in the column's unit. */
 static nay_status key_timestamp(const parquet_type *type, const char *text, size_t len,
                                 nay_diag *diag, uint64_t *value) {
@@ -204,6 +227,9 @@ static nay_status key_timestamp(const parquet_type *type, const char *text, size
   char shorter[64];
   int64_t ns = 0;
   if (type->per_second == 0) return nay__fail(diag, NAY_ENOTSUP, "a unit of time unknown here", 0);
+  if (type->is_local && key_has_offset(text, len)) {
+    return key_refuse(diag, "the column has no time zone, and the text names one");
+  }
   if (type->per_second == 1000000000 && key_nanoseconds(text, len, shorter, &len, &ns)) {
     text = shorter;
   }
@@ -214,10 +240,9 @@ static nay_status key_timestamp(const parquet_type *type, const char *text, size
     if (us % 1000 != 0) return key_refuse(diag, "the column has milliseconds alone");
     us /= 1000;
   } else if (type->per_second == 1000000000) {
-    if (us >= INT64_MAX / 1000 || us < INT64_MIN / 1000) {
+    if (!key_add_nanoseconds(us, ns, &us)) {
       return key_refuse(diag, "the time is outside of the column's type");
     }
-    us = us * 1000 + ns;
   }
   *value = (uint64_t)us;
   return NAY_OK;
@@ -277,6 +302,14 @@ static nay_status key_whole(const parquet_type *type, const char *text, size_t l
   return NAY_OK;
 }
 
+/* Whether a double lies exactly between two floats. Below 2^-126 they are multiples of 2^-149. */
+static bool key_between_floats(uint64_t word, double wide) {
+  if ((word << 1 >> 1) >= UINT64_C(0x381) << 52) return (word & 0x1fffffff) == 0x10000000;
+  double halves = wide * 0x1p150; /* exact, and less than 2^24 */
+  int64_t whole = (int64_t)halves;
+  return (double)whole == halves && whole % 2 != 0;
+}
+
 /*
  * Parses a float. The nearest double is rounded to the nearest float. Rounding twice can miss the
  * float nearest to the text only if the double lies exactly between two floats: such a text is
@@ -295,14 +328,11 @@ static nay_status key_float(const parquet_type *type, const char *text, size_t l
   }
   double wide;
   memcpy(&wide, &word, sizeof wide);
-  bool small = magnitude < UINT64_C(0x381) << 52; /* a subnormal float */
-  if ((word & 0x1fffffff) == 0x10000000 || (small && magnitude != 0 && !key->any)) {
-    float narrow = (float)wide;
-    if ((double)narrow != wide) return key_refuse(diag, "the text lies between two floats");
-  }
+  if (key_between_floats(word, wide)) return key_refuse(diag, "the text lies between two floats");
   float narrow = (float)wide;
   uint32_t half;
   memcpy(&half, &narrow, sizeof half);
+  key->also_zero = half << 1 == 0;
   key_store(key, half, 4);
   return NAY_OK;
 }

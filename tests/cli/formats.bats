@@ -376,7 +376,19 @@ FILES
     jq -e '(.needs_keys | not) and .lost == [] and .fpr_before == .fpr_after and .nbytes_before == .nbytes_after'
   nay convert --explain --json --format xor8 --to xor8-packed "$GOLDEN/engines/xorfilter/xor8_ser_rnd_n100.bin" |
     jq -e '(.needs_keys | not) and .kept == ["bits", "hash", "capacity"] and .nbytes_after < .nbytes_before'
-  nay convert --explain --json --to redisbloom-cf f.nay | jq -e '.needs_keys and .fpr_after == null and .nbytes_after == null'
+  for name in redisbloom-cf redis-dump-cf bip158; do # none can be built from keys alone
+    for how in --explain '--explain --json' '-o g'; do
+      # shellcheck disable=SC2086
+      run -2 nay convert $how --to "$name" f.nay
+      [[ $output == *"cannot convert f.nay to $name, not even from the keys: "* ]]
+    done
+  done
+  seq 3 | nay build -q -n 3 -b 4000 -t bloom -o wide.nay # no such plan there
+  nay convert --explain --json --to cassandra wide.nay | jq -e '.needs_keys and .fpr_after == null and .nbytes_after == null'
+  run -0 nay convert --explain --to xor8 f.nay
+  [[ $output == *"only numbers, 8 bytes each"* ]]
+  nay convert -q --to sbbf --keys keys f.nay -o f.sbbf 2> /dev/null
+  [ "$(nay convert --explain --json --to sbbf f.nay | jq .nbytes_after)" -eq "$(stat -c %s f.sbbf)" ]
   run -2 nay convert --explain --to nay f.nay -o g
   [[ $output == *"--explain writes no file"* && ! -e g ]]
   nay convert -q --to xor16 --keys keys f.nay -o g # a layout of one size takes its own

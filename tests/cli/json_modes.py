@@ -59,7 +59,7 @@ MODES = {
     "convert": [("--to nay ranges.nay -f -o out.nay", 1), ("--to nay f.nay -f -o out.nay", 1), ("--to leveldb --keys keys f.nay -f -o out", 1),
                 ("--to nay f.nay", "refused"), ("--to redisbloom-bf redis.dump -f -o out", 1),
                 ("--explain --to nay f.nay", 1), ("--explain --to leveldb f.nay", 1),
-                ("--explain --to leveldb --keys keys f.nay", 1), ("--explain --to redisbloom-cf f.nay", 1)],
+                ("--explain --to leveldb --keys keys f.nay", 1), ("--explain --to cassandra f.nay", 1)],
     "uniq": [("mixed", 1), ("-c mixed", 1), ("-d mixed", 1), ("-q mixed", 1), ("--exact mixed", 1), ("--window 5 mixed", 1),
              ("--key=int keys", 1), ("-F: -k2 fields", 1)],
     "diff": [("keys mixed", LINES), ("-c keys mixed", 1), ("keys keys", 0), ("keys binary", LINES),

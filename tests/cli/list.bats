@@ -374,3 +374,106 @@ some() { all "$1" | awk -v each="$2" 'NR % each == 0'; } # one in `each`
   run -0 --separate-stderr nay list check -q -a --csv -k 2 --on-bad=pass l.nay --keys rows
   [ "$output" = $'yea\tx,key000010\nbad\ty\nyea\tx,key000020' ]
 }
+
+# ---- --two-passes ----
+
+@test "list build --two-passes: the list of one pass, of several files, compressed, in partitions, at low memory" {
+  all 20000 > all
+  some 20000 10 > listed
+  nay list build -q --universe all -o want.nay listed
+  same() { # PASSES ARGUMENT...
+    [ "$(nay list build -q -f --json --two-passes -o got.nay "${@:2}" 2> /dev/null | jq -c '[.npasses, .nkeys, .ndistinct, .nlisted]')" = "[$1,22000,20000,2000]" ]
+    cmp got.nay want.nay
+  }
+  same 2 --universe all listed
+  same 2 --low-memory --universe all listed
+  same 2 --universe all < listed
+  same 2 --universe all <(sort -r listed)
+  head -n 7000 all > a
+  tail -n +7001 all | gzip > b.gz
+  same 2 --universe a --universe b.gz listed
+  [ "$(nay list build -q -f --json --universe all -o got.nay listed | jq .npasses)" -eq 1 ]
+  nay list verify -q --universe all --keys listed got.nay
+  # most keys of one partition are listed, and few of another
+  seq 6000 | awk '{ printf "p%d,serial%d\n", $1 % 2, $1 }' > all.csv
+  awk 'NR % 40 == 0 || (NR % 2 == 1 && NR % 9 != 0)' all.csv > listed.csv
+  nay list build -q -f --csv --partition 1 -k 2 --universe all.csv -o want.nay listed.csv
+  [ "$(nay list build -q -f --json --two-passes --csv --partition 1 -k 2 --universe all.csv -o got.nay listed.csv | jq .npasses)" -eq 3 ]
+  cmp got.nay want.nay
+}
+
+@test "list delta --two-passes: the delta of one pass" {
+  all 20000 > all
+  some 20000 10 > listed
+  some 20000 11 > listed1
+  nay list build -q --universe all -o base.nay listed
+  nay list delta -q --universe all -o want.nay base.nay listed1
+  nay list delta -q --two-passes --universe all -o got.nay base.nay listed1
+  cmp got.nay want.nay
+  nay list check -q base.nay got.nay < all | cmp - listed1
+}
+
+@test "list build --two-passes: a universe that changes between the passes is noticed, nothing is written" {
+  some 1000 10 > listed
+  # a universe is read before the listed keys: it changes once those are asked for
+  change() { # COMMAND: it writes another `all`
+    all 1000 > all
+    rm -f pipe
+    mkfifo pipe
+    nay list build --two-passes --universe all -o l.nay pipe > out 2>&1 &
+    local nay=$! status=0
+    { bash -c "$1"; cat listed; } > pipe
+    wait $nay || status=$?
+    return $status
+  }
+  for how in 'echo more >> all' 'sed -i 5d all' 'sed -i 5s/k/K/ all' 'sed -i 10s/k/K/ all' 'sed -i "5s/.*/key000006/" all' ': > all'; do
+    run -2 change "$how"
+    [ "$(cat out)" = "nay list: all changed while it was read: start again" ] || { echo "$how"; cat out; return 1; }
+    [ ! -e l.nay ]
+  done
+  run -2 change 'rm all'
+  [[ $(cat out) == "nay list: "*"all"* ]]
+  [ ! -e l.nay ]
+  run -0 change 'sort -r all > other; cat other > all' # another order is no change
+  all 1000 > all
+  nay list build -q --universe all -o - listed | cmp - l.nay
+}
+
+@test "list build --two-passes: what cannot be read twice, or needs all keys" {
+  all 1000 > all
+  some 1000 10 > listed
+  advice="so it cannot be read twice: give a file, or omit --two-passes (--low-memory keeps the keys in a temporary file)"
+  refused() { # MESSAGE ARGUMENT...
+    run -2 nay list "${@:2}"
+    [ "$output" = "nay list: $1" ] || { echo "${*:2}: $output"; return 1; }
+    [ ! -e x ]
+  }
+  mkfifo pipe
+  refused "--two-passes: pipe is no regular file, $advice" build --two-passes --universe pipe -o x listed
+  refused "--two-passes: standard input is no regular file, $advice" build --two-passes --universe - -o x listed < all
+  refused "--check stores bits of every key: it excludes --two-passes" build --two-passes --check 3 --universe all -o x listed
+  refused "--outside=drop needs all keys at once: it excludes --two-passes" build --two-passes --outside=drop --universe all -o x listed
+  refused "--outside=join needs all keys at once: it excludes --two-passes" build --two-passes --outside=join --universe all -o x listed
+  run -2 nay list build --two-passes --universe missing -o x listed
+  [[ $output == "nay list: "*missing*"No such file"* ]]
+  echo nobody > more
+  refused "more: line 1: a listed key that is not of the universe: --outside=drop leaves such keys out, --outside=join adds them to the universe" build --two-passes --universe all -o x listed more
+  sed -n 10p all >> all # a listed key, again
+  refused "key 1001 of the universe is there more than once: --two-passes needs each key once (sort -u), or omit it" build --two-passes --universe all -o x listed
+}
+
+@test "list build --two-passes: bad records are told and counted once" {
+  printf 'x,a\ny\nx,b\n' > all
+  printf 'x,a\nz\n' > listed
+  for mode in report skip; do
+    status=0
+    nay list build -q -f --csv -k 2 --on-bad=$mode --json --universe all -o want.nay listed > want.json 2> want.err || status=$?
+    run -$status nay list build -q -f --csv -k 2 --on-bad=$mode --json --two-passes --universe all -o got.nay listed 2> got.err
+    nay list build -q -f --csv -k 2 --on-bad=$mode --bad-to bad.$mode --json --two-passes --universe all -o got.nay listed > got.json 2> got.err || true
+    cmp got.nay want.nay
+    [ "$(jq .nbad got.json)" -eq 2 ]
+    [ "$(jq .nbad want.json)" -eq 2 ]
+    [ "$(wc -l < bad.$mode)" -eq 2 ]
+    [ "$(grep -c 'line 2' got.err)" -eq "$(grep -c 'line 2' want.err)" ]
+  done
+}

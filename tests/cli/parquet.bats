@@ -57,6 +57,60 @@ PARQUET=$BATS_TEST_DIRNAME/../golden/parquet
   run -2 --separate-stderr nay prune --in b -e 1000000 encrypted.parquet a.parquet
   [ "$output" = encrypted.parquet ]
   [[ $stderr == *"the footer of this Parquet file is encrypted"* ]]
+  # which of its row groups is not known
+  run -2 --separate-stderr nay prune --row-groups --in b -e 1000000 encrypted.parquet a.parquet
+  [ "$output" = encrypted.parquet ]
+  run -3 --separate-stderr nay prune --row-groups --json --in b -e 7 cut.parquet
+  [ "$output" = '{"file":"cut.parquet","row_group":null}' ]
+  run -3 --separate-stderr nay prune -c --row-groups --in b -e 7 cut.parquet
+  [ "$output" -eq 1 ]
+}
+
+@test "every text of a value of every type is found, in files that no engine wrote" {
+  run -0 python3 "$BATS_TEST_DIRNAME/parquet_types.py" nay
+  [ -z "$output" ]
+  # a column that another file has in a narrower type: that file is printed with an error, and the others are answered
+  run -2 --separate-stderr nay prune --in id -e 3000000000 narrow.parquet wide.parquet
+  [ "$output" = "narrow.parquet
+wide.parquet" ]
+  [[ $stderr == *"narrow.parquet: '3000000000' is no value of id, which is INT32: the number is outside"* ]]
+  run -2 --separate-stderr nay prune -v --in id -e 3000000000 narrow.parquet wide.parquet
+  [ -z "$output" ]
+  run -2 --separate-stderr nay prune --in id -e 5 -e five narrow.parquet # also where 5 answers first
+  [[ $stderr == *"'five' is no value of id"* ]]
+  run -2 --separate-stderr nay prune --in id -e 0.05 decimals.parquet
+  [ "$output" = decimals.parquet ]
+  [[ $stderr == *"decimals.parquet: id, which is BYTE_ARRAY (decimal, 2 digits), cannot be probed"* ]]
+  run -2 nay check --in id decimals.parquet -e 0.05
+  [[ $output == *"cannot be probed"* ]]
+  # an offset of a time zone, in a column without one: nobody knows which time is meant
+  run -2 nay check --in local1 types.parquet -e 2024-02-29T13:34:56.789+01:00
+  run -2 nay check --in f32 types.parquet -e 16777217
+  [[ $output == *"the text lies between two floats"* ]]
+}
+
+@test "check --in: what is no value of the column is a bad record" {
+  python3 "$BATS_TEST_DIRNAME/parquet_types.py" nay
+  printf '5\nfive\n3000000000\n5\n' > keys
+  run -2 --separate-stderr nay check -c --in id narrow.parquet keys
+  [ "$output" -eq 2 ]
+  [[ $stderr == *"keys: line 2: 'five' is not of type INT32: "*"keys: line 3: '3000000000'"* ]]
+  run -0 --separate-stderr nay check -c --in id --on-bad=skip narrow.parquet keys
+  [ "$output" -eq 2 ]
+  run -0 --separate-stderr nay check --in id --on-bad=pass narrow.parquet keys
+  [ "$output" = "$(cat keys)" ]
+  run -2 nay check --in id --on-bad=line narrow.parquet keys
+  printf '{"v":["five",5]}\n' > lines
+  run -2 --separate-stderr nay check -c --in id --jsonl -k 'v[]' narrow.parquet lines
+  [[ $stderr == *"'five' is not of type INT32"* ]]
+}
+
+@test "check --in reads keys as they are, and refuses what a Parquet file has not" {
+  file=$PARQUET/duckdb_n6000_rg2048.parquet
+  for option in --trim -i --key=text --format=sbbf --blob=0 --now=now --secret=secret; do
+    run -2 nay check --in s "$option" "$file" -e KEY000001
+    [[ $output == *"--in "*"omit "* ]]
+  done
 }
 
 @test "check --in reads keys in the type of the column" {

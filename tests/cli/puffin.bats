@@ -89,6 +89,20 @@ setup_filters() {
   run -2 nay puffin -o new.puffin --format leveldb foreign
   [[ $output == *"name one of your own, --type"* ]]
   [ ! -e new.puffin ]
+  # a blob that no reader of its type could read
+  run -2 nay puffin -o new.puffin --type sbbf-v1 a.nay
+  [[ $output == *"a.nay is nay, and a blob of type sbbf-v1 is sbbf"* ]]
+  run -2 nay puffin -o new.puffin --type nay-v1 --format leveldb foreign
+  run -2 nay puffin -o new.puffin --type deletion-vector-v1 a.nay
+  run -2 nay puffin -o new.puffin --type= a.nay
+  run -2 nay puffin -o new.puffin --property x=1 --property x=2 a.nay
+  [[ $output == *"the name stands twice"* ]]
+  # what is said of filters, and there is none
+  for option in --field=1 --snapshot=1 --sequence=1 --property=a=b --type=x --compress=zstd --format=sbbf; do
+    run -2 nay puffin -o new.puffin "$option" "$PUFFIN/one_small.puffin"
+    [[ $output == *"copied as they are"* ]]
+  done
+  [ ! -e new.puffin ]
   nay puffin -q -o new.puffin --format leveldb --type my-leveldb foreign
   nay extract -q new.puffin -o out
   cmp out foreign

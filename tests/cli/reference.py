@@ -665,6 +665,12 @@ class Round:
         check((j["ndistinct"], j["nlisted"]) == (len(universe), len(listed)), "counts otherwise")
         check(j["nbits_bound"] <= j["nbits"], "below the bound")
         self.list_answers([path], universe, listed, all_file, listed_file)
+        once_file = self.directory / "list-once" # each key once
+        write_lines(self.rng.sample(universe, len(universe)), once_file)
+        if check_bits == 0:
+            twice = self.file()
+            Run("list", "list", "build", "-q", "--two-passes", *partitions, *low, "--universe", once_file, "-o", twice, listed_file).expect(0)
+            check(pathlib.Path(twice).read_bytes() == pathlib.Path(path).read_bytes(), "two passes build another list")
         outside = self.directory / "list-outside"
         write_lines([b"x%d" % i for i in range(50)], outside)
         said = Run("list", "list", "check", "-q", "-a", path, "--keys", outside).out.splitlines()

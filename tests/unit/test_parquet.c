@@ -182,6 +182,14 @@ static void texts_are_values_of_the_column(void **state) {
   refuse_text(p, "u", "-1");
   refuse_text(p, "d", "one");
   refuse_text(p, "f", "1.00000005960464477540"); /* between two floats */
+  assert_key(p, "f", "1e-45", "01000000");       /* subnormal */
+  assert_key(p, "f", "1.17549435e-38", "00008000");
+  assert_key(p, "f", "-7.2083115e-39", "d77d4e80");
+  assert_key(p, "f", "1e-60", "00000000");
+  refuse_text(p, "f",
+              "2."
+              "101947696487225606385594374934874196920392912814773657635602425834686624028790902229"
+              "957282543182373046875e-45");
   uint64_t column;
   assert_ok(nay_sst_parquet_find(p, "d", NULL, &column));
   assert_true(maybe_in(p, 0, column, "-0.0", 4)); /* 0 is there: one zero stands for both */

@@ -1,17 +1,8 @@
-// The runner of tests/conformance for the JavaScript module; prints TAP.
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { library, NayError, source } from './support.mjs';
+// The runner of tests/conformance for the JavaScript module: what each operation answers.
+import { bitmap, bits, double, fileOf, hex, keysOf, run, text, unhex } from './kit.mjs';
+import { library } from './support.mjs';
 
-const kit = join(source, 'tests/conformance');
-const nay = await library({ full: true });
-const { Filter, StaticMap, formats, key: typed } = nay;
-
-const read = (name) => new Uint8Array(readFileSync(join(kit, 'files', name)));
-const unhex = (text) => Uint8Array.from(text.match(/../g) ?? [], (two) => parseInt(two, 16));
-const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
-const text = (bytes) => new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-const bits = (x) => new BigUint64Array(Float64Array.of(x).buffer)[0].toString(16).padStart(16, '0');
+const { Filter, StaticMap, formats, key: typed, status } = await library({ full: true });
 
 function paramsOf(c) {
   const names = { nkeys: 'nkeys', fpr: 'fpr', bits_per_key: 'bitsPerKey', nbytes: 'nbytes', nbits: 'nbits', k: 'k', fold: 'fold',
@@ -31,18 +22,9 @@ function paramsOf(c) {
   return params;
 }
 
-function keysOf(c, name = 'keys') {
-  const [prefix, first, n] = c[name].split(':');
-  return Array.from({ length: Number(n) }, (_, i) => `${prefix}${Number(first) + i}`);
-}
-
 function openOf(c, name = 'a') {
-  let bytes = read(c[name]);
-  if (c.flip) bytes[c.flip >> 3] ^= 1 << (c.flip & 7);
-  if (c.cut) bytes = bytes.slice(0, Number(c.cut));
-  if (c.append) bytes = Uint8Array.of(...bytes, 0);
-  const map = c[name].startsWith('maps-');
-  const filter = c.format ? formats.open(c.format, bytes) : (map ? StaticMap : Filter).open(bytes);
+  const module = c[name].startsWith('maps-') ? StaticMap : Filter, bytes = fileOf(c, name);
+  const filter = c.format ? formats.open(c.format, bytes) : module.open(bytes);
   if (c.unlock) filter.unlock(unhex(c.unlock));
   return filter;
 }
@@ -53,7 +35,7 @@ const operations = {
   hash: (c) => Filter.create({ ...paramsOf(c), nkeys: 1, fpr: 0.5 }).hash(unhex(c.key)).toString(16).padStart(16, '0'),
   key(c) {
     if ('int' in c) return hex(typed.int(BigInt(c.int)));
-    if ('float' in c) return hex(typed.float(new Float64Array(BigUint64Array.of(BigInt(`0x${c.float}`)).buffer)[0]));
+    if ('float' in c) return hex(typed.float(double(c.float)));
     return hex(typed.parse(c.type, text(unhex(c.text))));
   },
   plan(c) {
@@ -78,19 +60,21 @@ const operations = {
     return keysOf(c).every((each) => filter.remove(each)) ? filter.encode() : 'ENOENT';
   },
   open: (c) => (openOf(c), 'OK'),
+  status(c) {
+    const { name, text: said } = status(Number(c.number));
+    return `${name}: ${said}`;
+  },
   stats(c) {
     const s = openOf(c).stats();
     return `${s.k} ${s.nkeys} ${s.nbits} ${s.nbitsSet} ${bits(s.nkeysEstimated)} ${bits(s.fprNow)}`;
   },
   probe(c) {
-    const filter = openOf(c), keys = keysOf(c), map = new Uint8Array(Math.ceil(keys.length / 8));
-    keys.forEach((each, i) => { if (filter.has(each)) map[i >> 3] |= 1 << (i & 7); });
-    return hex(map);
+    const filter = openOf(c);
+    return bitmap(keysOf(c).map((each) => filter.has(each)));
   },
   ranges(c) {
-    const filter = openOf(c), ends = keysOf(c, 'ends'), map = new Uint8Array(Math.ceil(ends.length / 8));
-    keysOf(c).forEach((lo, i) => { if (filter.hasRange(lo, ends[i])) map[i >> 3] |= 1 << (i & 7); });
-    return hex(map);
+    const filter = openOf(c), ends = keysOf(c, 'ends');
+    return bitmap(keysOf(c).map((lo, i) => filter.hasRange(lo, ends[i])));
   },
   count: (c) => String(openOf(c).count(unhex(c.key))),
   get: (c) => String(openOf(c).get(unhex(c.key)) ?? 'ENOENT'),
@@ -102,33 +86,10 @@ const operations = {
 
 /** What this interface cannot be asked. */
 function skipped(c) {
-  if (c.op === 'status') return 'no call for the texts of statuses';
   if (c.op === 'stats' && c.a.startsWith('maps-')) return 'maps have statistics of their own';
   if (c.op === 'probe' && c.a.includes('key-type')) return 'keys of 4 bytes are refused where the file says int';
   if (c.op === 'get' && !c.a.startsWith('maps-')) return 'filters and maps are two classes';
   return '';
 }
 
-let n = 0, failed = 0;
-for (const line of readFileSync(join(kit, 'vectors.jsonl'), 'utf8').trim().split('\n')) {
-  const c = JSON.parse(line);
-  n++;
-  if (skipped(c)) {
-    console.log(`ok ${n} - ${c.name} # SKIP ${skipped(c)}`);
-    continue;
-  }
-  let got;
-  try {
-    got = operations[c.op](c);
-  } catch (error) {
-    if (!(error instanceof NayError)) throw error;
-    got = error.statusName;
-  }
-  const want = c.want.startsWith('@') ? hex(read(c.want.slice(1))) : c.want;
-  const same = (typeof got === 'string' ? got : hex(got)) === want;
-  if (!same) failed++;
-  console.log(`${same ? 'ok' : 'not ok'} ${n} - ${c.name}`);
-  if (!same) console.log(`# got ${String(got).slice(0, 200)}, not ${want.slice(0, 200)}`);
-}
-console.log(`1..${n}`);
-process.exitCode = failed > 0 || n === 0 ? 1 : 0;
+run(operations, skipped);

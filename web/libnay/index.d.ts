@@ -456,6 +456,8 @@ export interface TypedKeys {
 
 export interface Library {
   readonly version: string;
+  /** The name and the text of the status of a NayError; the name of an unknown one is null. */
+  status(number: number): { name: string | null; text: string };
   readonly kinds: Kind[];
   /** Whether formats, Table, TableFilters and planLsm are there: load({ full: true }). */
   readonly full: boolean;

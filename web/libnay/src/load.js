@@ -86,6 +86,8 @@ function makeLibrary(m) {
   let hasher = null;
   const library = {
     version: m.text(x.nay_version()),
+    /** The name and the text of the status of a NayError; the name of an unknown one is null. */
+    status: (number) => ({ name: m.text(x.nay_status_name(number))?.slice(4) ?? null, text: m.text(x.nay_status_text(number)) }),
     kinds: [...names.kinds.keys()].filter((kind) => !['map', 'range', 'list', 'sbbf'].includes(kind) && !kind.startsWith('auto')),
     traits: (kind) => traitsOf(x.nay_kind_traits(names.kindNumber(kind))),
     key: typedKeys(m),
