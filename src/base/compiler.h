@@ -63,6 +63,14 @@ typedef uint64_t nay_words __attribute__((vector_size(16), may_alias));
  * Relaxed atomics on single bytes. A byte has no alignment and no byte order, so filters that take
  * concurrent adds have the same payload as all others.
  */
+#if defined(__SANITIZE_THREAD__)
+#define NAY_TSAN 1
+#elif defined(__has_feature)
+#define NAY_TSAN __has_feature(thread_sanitizer)
+#else
+#define NAY_TSAN 0
+#endif
+
 #if defined(__GNUC__) || defined(__clang__)
 NAY_INLINE unsigned char nay__atomic_load8(const unsigned char *p) {
   return __atomic_load_n(p, __ATOMIC_RELAXED);
@@ -84,6 +92,11 @@ NAY_INLINE unsigned char nay__atomic_ordered8(const unsigned char *p) {
 NAY_INLINE uint64_t nay__atomic_ordered64(const unsigned char *p) {
   typedef uint64_t __attribute__((may_alias)) eight_bytes;
   return __atomic_load_n((const eight_bytes *)(const void *)p, __ATOMIC_SEQ_CST);
+}
+/* nay__atomic_ordered_add64: of locks, as nay__atomic_swap8. */
+NAY_INLINE void nay__atomic_ordered_add64(unsigned char *p, uint64_t more) {
+  typedef uint64_t __attribute__((may_alias)) eight_bytes;
+  __atomic_fetch_add((eight_bytes *)(void *)p, more, __ATOMIC_SEQ_CST);
 }
 NAY_INLINE uint64_t nay__atomic_load64(const uint64_t *p) {
   return __atomic_load_n(p, __ATOMIC_RELAXED);

@@ -20,6 +20,7 @@
 
 #define CONCURRENT_BUFFER 64u   /* hashes: a group of the family */
 #define CONCURRENT_MIN 512u     /* for fewer keys the locks of regions cost more than stripes */
+#define CONCURRENT_MIN_BITS 16u /* the same where a key has bits in many regions */
 #define CONCURRENT_PIECE 65536u /* of the batch: places in it have 16 bits */
 
 #define CONCURRENT_BYTES (CONCURRENT_BUFFER * 8)
@@ -40,7 +41,9 @@ static uint64_t *concurrent_buffer(concurrent_adds *a, uint32_t region) {
 
 bool nay__concurrent_add_pays(const nay_filter *f, size_t n) {
   const nay_family_bulk *bulk = f->family->bulk;
-  return f->locks != NULL && bulk != NULL && bulk->add_held != NULL && n >= CONCURRENT_MIN;
+  if (f->locks == NULL || bulk == NULL) return false;
+  return (bulk->add_held != NULL && n >= CONCURRENT_MIN) ||
+         (bulk->add_batch != NULL && n >= CONCURRENT_MIN_BITS);
 }
 
 static NAY_NOINLINE void concurrent_flush(concurrent_adds *a, uint32_t region) {
@@ -106,7 +109,25 @@ static void concurrent_add_piece(concurrent_adds *a, const nay_batch_input *in, 
   }
 }
 
+/* A family that has locks of its own for batches. */
+static void concurrent_add_batch(nay_filter *f, const nay_batch_input *in, uint64_t *bitmap) {
+  uint64_t hashes[1024];
+  if (in->hashed) {
+    f->family->bulk->add_batch(f, in->lo, in->n, bitmap);
+    return;
+  }
+  for (size_t i = 0; i < in->n; i += 1024) {
+    size_t n = (size_t)nay__min_u64(in->n - i, 1024);
+    (void)nay__batch_hash(&f->hasher, f->kernels->hash, in, i, n, hashes, NULL);
+    f->family->bulk->add_batch(f, hashes, n, bitmap != NULL ? bitmap + i / 64 : NULL);
+  }
+}
+
 void nay__concurrent_add(nay_filter *f, const nay_batch_input *in, uint64_t *bitmap) {
+  if (f->family->bulk->add_batch != NULL) {
+    concurrent_add_batch(f, in, bitmap);
+    return;
+  }
   concurrent_adds a;
   a.f = f;
   for (uint32_t region = 0; region < NAY_NREGIONS; region++)

@@ -161,6 +161,43 @@ BLOOM_TARGET static uint64_t bloom_avx512_test64(const nay_bits *b, const uint64
   return bloom_avx512_last(b, more, &left);
 }
 
+/* ---- filters with concurrent adds: bits by the part that they lie in ---- */
+
+/* One probe of 16 keys: a comparison and a compress for each part. */
+BLOOM_TARGET NAY_INLINE void bloom_avx512_split16(__m512i at, __mmask16 lanes,
+                                                  nay_bloom_parts *parts) {
+  __m512i part = _mm512_srl_epi32(at, _mm_cvtsi32_si128((int)parts->shift));
+  at = _mm512_sub_epi32(at, _mm512_sll_epi32(part, _mm_cvtsi32_si128((int)parts->shift)));
+  for (unsigned i = 0; i < NAY_BLOOM_NPARTS; i++) {
+    __mmask16 here = _mm512_mask_cmpeq_epu32_mask(lanes, part, _mm512_set1_epi32((int)i));
+    _mm512_storeu_si512(parts->at[i] + parts->used[i], _mm512_maskz_compress_epi32(here, at));
+    parts->used[i] += (uint32_t)_mm_popcnt_u32(here);
+  }
+}
+
+BLOOM_TARGET static void bloom_avx512_split(const nay_bits *b, const uint64_t *hashes, unsigned n,
+                                            nay_bloom_parts *parts) {
+  if (!nay__bloom_fits(b)) {
+    nay__bloom_split_scalar.split(b, hashes, n, parts);
+    return;
+  }
+  const __m512i nbits = bloom_avx512_nbits(b);
+  for (unsigned i = 0; i < n; i += 16) {
+    unsigned left = n - i;
+    __mmask16 lanes = (__mmask16)(left < 16 ? (1u << left) - 1 : 0xffff);
+    __m512i x = _mm512_maskz_loadu_epi64((__mmask8)lanes, hashes + i), y = _mm512_setzero_si512();
+    if (left > 8) y = _mm512_maskz_loadu_epi64((__mmask8)(lanes >> 8), hashes + i + 8);
+    for (uint32_t probe = 0; probe < b->k; probe++) {
+      __m512i at = _mm512_castsi256_si512(bloom_avx512_reduce(x, nbits));
+      at = _mm512_inserti64x4(at, bloom_avx512_reduce(y, nbits), 1);
+      bloom_avx512_split16(at, lanes, parts);
+      x = bloom_avx512_step(x), y = bloom_avx512_step(y);
+    }
+  }
+}
+
+const nay_bloom_split_kernels nay__bloom_split_avx512 = {bloom_avx512_split};
+
 #define BLOOM(name) bloom_avx512_##name
 #include "cpu/bloom_template.h"
 

@@ -61,12 +61,6 @@ const nay_kernels *nay__kernels_best(void) { return dispatch_last(nay__kernels_a
 
 /* ThreadSanitizer does not see loads and stores of wide vectors: it is given bytes, so that it
  * finds adds that hold no lock. */
-#if defined(__has_feature)
-#define DISPATCH_TSAN __has_feature(thread_sanitizer)
-#else
-#define DISPATCH_TSAN 0
-#endif
-
 const nay_kernels *nay__kernels_shared(void) {
-  return DISPATCH_TSAN ? &nay__kernels_shared_bytes : dispatch_last(nay__kernels_shared_at);
+  return NAY_TSAN ? &nay__kernels_shared_bytes : dispatch_last(nay__kernels_shared_at);
 }

@@ -22,6 +22,7 @@
 
 extern const nay_bloom_kernels nay__bloom_scalar, nay__bloom_concurrent;
 extern const nay_bloom_kernels nay__bloom_avx2, nay__bloom_avx512, nay__bloom_neon;
+extern const nay_bloom_split_kernels nay__bloom_split_scalar, nay__bloom_split_avx512;
 
 extern const nay_blocked_kernels nay__blocked_scalar, nay__blocked_concurrent;
 extern const nay_blocked_kernels nay__blocked_avx2, nay__blocked_avx512, nay__blocked_neon;

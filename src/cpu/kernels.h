@@ -101,6 +101,17 @@ typedef struct nay_window_kernels {
 
 /* ---- bloom ---- */
 
+#define NAY_BLOOM_NPARTS 8u
+#define NAY_BLOOM_PART 1024u /* bits of one part */
+#define NAY_BLOOM_SPARE 16u  /* places after them that a vector may overwrite */
+
+/* nay_bloom_parts: bits to set, by the part of the filter that they lie in. */
+typedef struct nay_bloom_parts {
+  unsigned shift; /* bit i lies in part i >> shift */
+  uint32_t used[NAY_BLOOM_NPARTS];
+  uint32_t at[NAY_BLOOM_NPARTS][NAY_BLOOM_PART + NAY_BLOOM_SPARE]; /* from its part's first bit */
+} nay_bloom_parts;
+
 typedef struct nay_bloom_kernels {
   nay_bits_probe test;
   nay_bits_probe (*choose_test)(const nay_bits *); /* for this size and k only, chosen once */
@@ -108,7 +119,14 @@ typedef struct nay_bloom_kernels {
   bool (*add)(const nay_bits *, uint64_t hash);
   nay_add_blind (*choose_add_blind)(const nay_bits *); /* NULL: adds need a lock */
   uint64_t (*add64)(const nay_bits *, const uint64_t *hashes, unsigned n, bool report);
+  /* Filters with concurrent adds: sets the bits of a part. */
+  void (*set)(const nay_bits *, const nay_bloom_parts *, unsigned part);
 } nay_bloom_kernels;
+
+typedef struct nay_bloom_split_kernels {
+  /* Appends the bits of n hashes, for which all parts have room, to their parts. */
+  void (*split)(const nay_bits *, const uint64_t *hashes, unsigned n, nay_bloom_parts *);
+} nay_bloom_split_kernels;
 
 /* ---- counting: a key of a block and its counters, as far as nothing unusual is there ---- */
 
@@ -324,6 +342,7 @@ typedef struct nay_kernels {
   const char *name;
   bool bmi2; /* functions marked NAY_BMI2 may be called */
   const nay_bloom_kernels *bloom;
+  const nay_bloom_split_kernels *bloom_split; /* of filters with concurrent adds */
   const nay_blocked_kernels *blocked;
   const nay_blocked_add_kernels *blocked_add;
   const nay_counting_kernels *counting;

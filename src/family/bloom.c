@@ -79,15 +79,53 @@ static void bloom_bind(nay_filter *f) {
 }
 
 /*
- * With many threads: the bits of a key lie anywhere, so what is locked is the key itself. Two
+ * With many threads: the bits of a key lie anywhere, so what an add by itself locks is the key. Two
  * adders of one key come one after the other, and only the first can find a bit clear; adders of
  * other keys may write the same byte at the same time, which the atomic or of the shared kernel
- * allows.
+ * allows. While a batch runs, such an add is a batch, too.
+ *
+ * Batches that ask which keys are new hold all parts of the filter. Others sort bits by part and
+ * hold one part at a time: nobody is told that a key is new, so its bits may come in any order.
  */
+static void bloom_hold_all(nay_filter *f) {
+  for (uint32_t i = 0; i < NAY_BLOOM_NPARTS; i++) nay__batch_region_lock(f->locks, i);
+}
+
+static void bloom_release_all(nay_filter *f) {
+  for (uint32_t i = 0; i < NAY_BLOOM_NPARTS; i++) nay__region_unlock(f->locks, i);
+}
+
+static void bloom_prefetch_bits(const nay_filter *f, uint64_t h, uint32_t probes) {
+  for (uint32_t i = 0; i < f->shape.k && i < probes; i++, h *= NAY_G64) {
+    NAY_PREFETCH(f->bits.bytes + (nay__reduce(h, f->shape.nunits) >> 3));
+  }
+}
+
+/* Adds up to 64 keys and returns which are new. */
+static uint64_t bloom_add_held(nay_filter *f, const uint64_t *lo, unsigned n) {
+  for (unsigned i = 0; i < n && !f->bits.in_cache; i++) bloom_prefetch_bits(f, lo[i], NAY_MAX_K);
+  bloom_hold_all(f);
+  uint64_t fresh = f->kernels->bloom->add64(&f->bits, lo, n, true);
+  bloom_release_all(f);
+  return fresh;
+}
+
+static bool bloom_add_shared(nay_filter *f, uint64_t h) {
+  uint8_t *lock = nay__spin_lock_alone(f->locks, nay__stripe_of(h));
+  bool is_new;
+  if (lock != NULL) {
+    is_new = f->kernels->bloom->add(&f->bits, h);
+    nay__spin_unlock(lock);
+  } else {
+    nay__batch_begin(f->locks);
+    is_new = bloom_add_held(f, &h, 1) != 0;
+    nay__batch_end(f->locks);
+  }
+  return is_new;
+}
+
 static nay_status bloom_add(nay_filter *f, nay_hash h, bool *is_new) {
-  uint8_t *lock = f->locks != NULL ? nay__spin_lock(f->locks, nay__stripe_of(h.lo)) : NULL;
-  *is_new = f->kernels->bloom->add(&f->bits, h.lo);
-  if (lock != NULL) nay__spin_unlock(lock);
+  *is_new = f->locks != NULL ? bloom_add_shared(f, h.lo) : f->kernels->bloom->add(&f->bits, h.lo);
   return NAY_OK;
 }
 
@@ -99,26 +137,68 @@ static void bloom_explain(const nay_filter *f, nay_hash h, nay_explain_run *run)
   nay__explain_bloom(run, f->bits.bytes, f->shape.nunits, f->shape.k, h.lo);
 }
 
-static void bloom_prefetch_bits(const nay_filter *f, uint64_t h, uint32_t probes) {
-  for (uint32_t i = 0; i < f->shape.k && i < probes; i++, h *= NAY_G64) {
-    NAY_PREFETCH(f->bits.bytes + (nay__reduce(h, f->shape.nunits) >> 3));
+/* Parts of whole cache lines, at most NAY_BLOOM_NPARTS of them. */
+static unsigned bloom_part_shift(uint64_t nbits) {
+  unsigned shift = 9;
+  while ((nbits - 1) >> shift >= NAY_BLOOM_NPARTS) shift++;
+  return shift;
+}
+
+/* Sets the bits of all parts. Threads that start at different parts stay out of step. */
+static void bloom_flush_parts(nay_filter *f, nay_bloom_parts *parts, unsigned first) {
+  for (unsigned i = 0; i < NAY_BLOOM_NPARTS; i++) {
+    unsigned part = (first + i) % NAY_BLOOM_NPARTS;
+    if (parts->used[part] == 0) continue;
+    nay__batch_region_lock(f->locks, part);
+    f->kernels->bloom->set(&f->bits, parts, part);
+    nay__region_unlock(f->locks, part);
+    parts->used[part] = 0;
   }
 }
 
-/* Adds of several threads. Who does not ask which keys are new needs no lock: setting a bit is
- * atomic by itself. All lines are prefetched, since an atomic or waits for its own. */
-static nay_status bloom_add_shared(nay_filter *f, const uint64_t *lo, const uint64_t *hi,
-                                   unsigned n, uint64_t *bitmap, size_t *taken) {
-  for (unsigned i = 0; i < n && !f->bits.in_cache; i++) bloom_prefetch_bits(f, lo[i], NAY_MAX_K);
-  if (bitmap != NULL) return nay__add_each(bloom_add, f, lo, hi, n, bitmap, taken);
-  (void)f->kernels->bloom->add64(&f->bits, lo, n, false);
-  return NAY_OK;
+/* The keys for which every part has room. */
+static unsigned bloom_parts_room(const nay_filter *f, const nay_bloom_parts *parts) {
+  uint32_t most = 0;
+  for (unsigned i = 0; i < NAY_BLOOM_NPARTS; i++)
+    most = parts->used[i] > most ? parts->used[i] : most;
+  return (NAY_BLOOM_PART - most) / f->shape.k;
+}
+
+#define BLOOM_FEW 16u /* keys: flush when a part has room for fewer; an empty one has for 16 */
+
+static void bloom_add_parts(nay_filter *f, const uint64_t *lo, size_t n) {
+  nay_bloom_parts parts;
+  parts.shift = bloom_part_shift(f->shape.nunits);
+  memset(parts.used, 0, sizeof parts.used);
+  unsigned first = n != 0 ? (unsigned)(lo[0] % NAY_BLOOM_NPARTS) : 0;
+  for (size_t i = 0, some; i < n; i += some) {
+    some = nay__min_u64(n - i, bloom_parts_room(f, &parts));
+    f->kernels->bloom_split->split(&f->bits, lo + i, (unsigned)some, &parts);
+    if (bloom_parts_room(f, &parts) < BLOOM_FEW) bloom_flush_parts(f, &parts, first);
+  }
+  bloom_flush_parts(f, &parts, first);
+}
+
+#define BLOOM_MAX_SHIFT 32u /* bits of a part have 32-bit numbers */
+
+/* A batch of adds beside other threads. */
+static void bloom_add_batch(nay_filter *f, const uint64_t *lo, size_t n, uint64_t *bitmap) {
+  nay__batch_begin(f->locks);
+  if (bitmap == NULL && bloom_part_shift(f->shape.nunits) <= BLOOM_MAX_SHIFT) {
+    bloom_add_parts(f, lo, n);
+  } else {
+    for (size_t i = 0; i < n; i += 64) {
+      uint64_t fresh = bloom_add_held(f, lo + i, n - i < 64 ? (unsigned)(n - i) : 64);
+      if (bitmap != NULL) bitmap[i / 64] = fresh;
+    }
+  }
+  nay__batch_end(f->locks);
 }
 
 static nay_status bloom_batch_add(nay_filter *f, const uint64_t *lo, const uint64_t *hi, unsigned n,
                                   const uint64_t *next, uint64_t *bitmap, size_t *taken) {
   (void)next;
-  if (f->locks != NULL) return bloom_add_shared(f, lo, hi, n, bitmap, taken);
+  if (f->locks != NULL) return nay__add_each(bloom_add, f, lo, hi, n, bitmap, taken);
   uint64_t word = f->kernels->bloom->add64(&f->bits, lo, n, bitmap != NULL);
   if (bitmap != NULL) *bitmap = word;
   return NAY_OK;
@@ -261,6 +341,7 @@ static const nay_family_batch bloom_batch = {
 };
 
 static const nay_family_bulk bloom_bulk = {
+    .add_batch = bloom_add_batch,
     .add_part = bloom_add_part,
     .add_partition = bloom_add_partition,
     .locate_bits = bloom_locate_bits,

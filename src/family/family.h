@@ -249,6 +249,9 @@ typedef struct nay_family_bulk {
    * of nay__reduce, and locks its stripe in its region.
    */
   uint64_t (*add_held)(nay_filter *, const uint64_t *lo, unsigned n, bool report);
+  /* Filters that take concurrent adds, families whose bits of a key lie in several regions: adds n
+   * hashes. The bitmap, of those that are new, may be NULL. */
+  void (*add_batch)(nay_filter *, const uint64_t *lo, size_t n, uint64_t *bitmap);
   /* the bits of n hashes, k for each; families in which a hash has more than one unit */
   void (*locate_bits)(const nay_filter *, const uint64_t *lo, unsigned n, uint64_t *bits);
 } nay_family_bulk;

@@ -4,6 +4,7 @@
  *
  *   stripes   | 64 of region 0 | 64 of region 1 | ... | 64 of region 63 |      one byte each
  *   regions   | one byte, alone in its cache line, for each             |
+ *   batches   | 8 bytes: how many of them run, for bloom                |
  *
  * An add locks the stripe of what it changes (a block, a page, a key), so that test-and-add is
  * atomic; it holds the stripe for a few dozen nanoseconds. A batch of adds sorts its keys by region
@@ -14,6 +15,11 @@
  * Both are sequentially consistent, so one of the two sees the other: the adder gives its stripe
  * back and waits, the batch waits for the stripe. Nobody waits with a stripe in hand, and whoever
  * holds several regions took them in order, so there is no deadlock.
+ *
+ * The bits of a bloom key lie in several regions, and its stripe is in none. Such batches announce
+ * themselves: a batch counts itself, then reads all stripes; an adder sets its stripe, then reads
+ * the count, and while a batch runs it adds as a batch of one. So no stripe is held, and batches
+ * exclude one another by regions.
  *
  * A waiting thread spins briefly, then yields: the holder may have been preempted. Nothing that may
  * wait, allocate or call the caller is done under such a lock: that takes a mutex.h.
@@ -32,7 +38,7 @@
 #define NAY_REGION_STRIPES (NAY_NSTRIPES / NAY_NREGIONS)
 
 /* NAY_LOCK_BYTES: the locks of a filter, zeroed. */
-#define NAY_LOCK_BYTES (NAY_NSTRIPES + NAY_NREGIONS * 64u)
+#define NAY_LOCK_BYTES (NAY_NSTRIPES + NAY_NREGIONS * 64u + 64u)
 
 /* nay__stripe_of: the stripe of a thing by its number, wherever the thing is. */
 static inline uint32_t nay__stripe_of(uint64_t thing) { return (uint32_t)(thing * NAY_G64 >> 52); }
@@ -80,6 +86,17 @@ bool nay__region_try(uint8_t *locks, uint32_t region);
 /* nay__region_lock: the same, and waits for the other batch. */
 void nay__region_lock(uint8_t *locks, uint32_t region);
 void nay__region_unlock(uint8_t *locks, uint32_t region);
+
+/* nay__batch_begin, nay__batch_end: of a batch that announces itself; between them no adder holds a
+ * stripe that nay__spin_lock_alone gave it. nay__batch_region_lock: a region, among such batches.
+ */
+void nay__batch_begin(uint8_t *locks);
+void nay__batch_end(uint8_t *locks);
+void nay__batch_region_lock(uint8_t *locks, uint32_t region);
+
+/* nay__spin_lock_alone: locks a stripe; NULL: a batch has announced itself, and nothing is locked.
+ */
+uint8_t *nay__spin_lock_alone(uint8_t *locks, uint32_t stripe);
 
 /* nay__spin_lock_all: excludes all adds. The caller must hold no lock. */
 void nay__spin_lock_all(uint8_t *locks);

@@ -33,6 +33,25 @@ static void keys_land_past_bit_2_to_the_32(void **state) {
   nay_filter_free(f);
 }
 
+/* Batches of concurrent adds set the same bits, on both sides of bit 2^32. */
+static void concurrent_batches_reach_every_bit(void **state) {
+  const nay_family *family = *state;
+  static uint64_t lo[20000], bitmap[20000 / 64 + 1];
+  if (!family->concurrent) return;
+  nay_params p = {sizeof p, .kind = family->kind, .nkeys = 20000, .k = 4};
+  p.nbits = ((uint64_t)1 << 33) + 4096;
+  nay_filter *plain = contract_new(&p);
+  p.flags = NAY_CONCURRENT;
+  nay_filter *f = contract_new(&p);
+  for (size_t i = 0; i < 20000; i++) lo[i] = nay_hash_mix(i);
+  assert_ok(nay_filter_add_hash_many(plain, lo, NULL, 20000, NULL, NULL));
+  assert_ok(nay_filter_add_hash_many(f, lo, NULL, 10000, NULL, NULL));
+  assert_ok(nay_filter_add_hash_many(f, lo + 10000, NULL, 10000, bitmap, NULL));
+  assert_int_equal(memcmp(plain->bits.bytes, f->bits.bytes, f->nbytes), 0);
+  nay_filter_free(plain);
+  nay_filter_free(f);
+}
+
 /* Folding and merging count in 64 bits as well: 2^33 bits down to 2^20. */
 static void huge_filters_fold(void **state) {
   nay_params p = {sizeof p, .kind = ((const nay_family *)*state)->kind, .nkeys = 1000, .k = 4};
@@ -72,6 +91,7 @@ static void a_gigabyte_is_a_key(void **state) {
 int main(void) {
   const contract_test tests[] = {
       CONTRACT_SETS(keys_land_past_bit_2_to_the_32, NAY_CAN_FOLD),
+      CONTRACT_SETS(concurrent_batches_reach_every_bit, NAY_CAN_FOLD),
       CONTRACT_SETS(huge_filters_fold, NAY_CAN_FOLD),
       CONTRACT_SETS(a_gigabyte_is_a_key, NAY_CAN_FOLD),
   };

@@ -177,6 +177,153 @@ static void a_key_is_new_to_one_thread(void **state) {
   nay_filter_free(f);
 }
 
+/* ---- batches beside single adds, with and without a bitmap ---- */
+
+typedef struct mixer {
+  nay_filter *f;
+  const uint64_t *hashes; /* all threads add all of these */
+  size_t n, batch, first; /* in batches of so many, from `first` on and round */
+  bool asks;              /* which keys are new */
+  uint8_t *claims;        /* 1 for each key that was new to it */
+  uint64_t lost;          /* keys that a probe after their add does not find */
+  nay_status status;
+  pthread_t thread;
+} mixer;
+
+static void *mixer_run(void *arg) {
+  mixer *m = arg;
+  uint64_t bitmap[4096 / 64];
+  for (size_t done = 0, n; done < m->n && m->status == NAY_OK; done += n) {
+    size_t at = (m->first + done) % m->n;
+    n = m->batch;
+    if (n > m->n - at) n = m->n - at;
+    if (n > m->n - done) n = m->n - done;
+    const uint64_t *lo = m->hashes + at;
+    if (n == 1) {
+      bool is_new;
+      m->status = nay_filter_add_hash(m->f, (nay_hash){lo[0], 0}, &is_new);
+      bitmap[0] = is_new;
+    } else {
+      m->status = nay_filter_add_hash_many(m->f, lo, NULL, n, m->asks ? bitmap : NULL, NULL);
+    }
+    for (size_t i = 0; i < n; i++) {
+      if (m->asks) m->claims[at + i] = bitmap[i / 64] >> i % 64 & 1;
+      m->lost += !nay_filter_may_contain_hash(m->f, (nay_hash){lo[i], 0});
+    }
+  }
+  return NULL;
+}
+
+#define NMIXERS 6u
+
+/* The keys fill `nkeys` of the filter; few of them make threads meet in every part of it. */
+static void mix_adds(const nay_family *family, uint64_t nkeys) {
+  const size_t batches[NMIXERS] = {4096, 1, 777, 1, 1000, 33};
+  const bool asks[NMIXERS] = {false, true, false, true, true, false};
+  nay_params p = contract_params(family, nkeys);
+  nay_filter *serial = contract_new(&p);
+  p.flags = NAY_CONCURRENT;
+  nay_filter *f = contract_new(&p);
+  uint64_t *hashes = malloc(nkeys * sizeof *hashes);
+  uint8_t *claims = calloc(NMIXERS, nkeys);
+  mixer mixers[NMIXERS];
+  for (uint64_t i = 0; i < nkeys; i++) hashes[i] = nay_hash_mix(i);
+  for (unsigned i = 0; i < NMIXERS; i++) {
+    mixers[i] = (mixer){.f = f, .hashes = hashes, .n = nkeys, .batch = batches[i]};
+    mixers[i].first = i * nkeys / 64;
+    mixers[i].asks = asks[i];
+    mixers[i].claims = claims + i * nkeys;
+    assert_int_equal(pthread_create(&mixers[i].thread, NULL, mixer_run, &mixers[i]), 0);
+  }
+  for (unsigned i = 0; i < NMIXERS; i++) {
+    pthread_join(mixers[i].thread, NULL);
+    assert_ok(mixers[i].status);
+    assert_int_equal(mixers[i].lost, 0);
+    assert_ok(nay_filter_add_hash_many(serial, hashes, NULL, nkeys, NULL, NULL));
+  }
+  for (uint64_t i = 0; i < nkeys; i++) {
+    unsigned new_to = 0;
+    for (unsigned t = 0; t < NMIXERS; t++) new_to += claims[t * nkeys + i];
+    assert_in_range(new_to, 0, 1);
+  }
+  if (contract_is_a_set(family)) assert_true(filters_equal(f, serial));
+  free(hashes);
+  free(claims);
+  nay_filter_free(f);
+  nay_filter_free(serial);
+}
+
+static void batches_beside_single_adds(void **state) {
+  const nay_family *family = *state;
+  if (!family->concurrent) return;
+  for (unsigned round = 0; round < 20; round++) mix_adds(family, 50 + 150 * round);
+  mix_adds(family, NKEYS);
+}
+
+/* ---- one thread: batches to a concurrent filter are those to a plain one ---- */
+
+typedef struct pair {
+  nay_filter *plain, *shared;
+  uint64_t next; /* key */
+} pair;
+
+static pair pair_new(nay_params p) {
+  pair both = {.next = 0};
+  both.plain = contract_new(&p);
+  p.flags = NAY_CONCURRENT;
+  both.shared = contract_new(&p);
+  return both;
+}
+
+/* n keys, of which one in eight was in the batch before; the last one is twice in this one. */
+static void pair_add(pair *both, size_t n, bool asks) {
+  uint64_t lo[5000], expected[5000 / 64 + 1], bitmap[5000 / 64 + 1];
+  for (size_t i = 0; i < n; i++) lo[i] = nay_hash_mix(i % 8 == 7 ? both->next - 7 : both->next++);
+  if (n > 1) lo[n - 1] = lo[n / 2];
+  size_t taken;
+  assert_ok(nay_filter_add_hash_many(both->plain, lo, NULL, n, asks ? expected : NULL, NULL));
+  assert_ok(nay_filter_add_hash_many(both->shared, lo, NULL, n, asks ? bitmap : NULL, &taken));
+  assert_int_equal(taken, n);
+  uint64_t wrong = 0;
+  for (size_t i = 0; asks && i < n; i++) wrong += (bitmap[i / 64] ^ expected[i / 64]) >> i % 64 & 1;
+  for (size_t i = 0; i < n; i++)
+    wrong += !nay_filter_may_contain_hash(both->shared, (nay_hash){lo[i], 0});
+  assert_int_equal(wrong, 0);
+}
+
+static void pair_check(pair *both) {
+  assert_true(filters_equal(both->plain, both->shared));
+  nay_filter_free(both->plain);
+  nay_filter_free(both->shared);
+}
+
+static void batches_of_every_size(void **state) {
+  const nay_family *family = *state;
+  if (!family->concurrent) return;
+  pair both = pair_new(contract_params(family, 2000 * 2000));
+  for (size_t n = 1; n <= TEST_SCALE(2000); n++) pair_add(&both, n, n % 3 == 0);
+  pair_check(&both);
+}
+
+/* Sizes with one part and with many, whose last one is short; keys with more bits than a vector. */
+static void batches_of_every_shape(void **state) {
+  const nay_family *family = *state;
+  const uint64_t sizes[] = {64, 512, 513, 4096, 4097, 100000, 1 << 20, ((uint64_t)1 << 26) + 777};
+  const size_t batches[] = {1, 15, 16, 17, 63, 64, 65, 127, 145, 147, 1023, 1025, 4999};
+  if (family->kind != NAY_BLOOM) return;
+  for (uint32_t k = 1; k <= 64; k += k < 10 ? 1 : 9) {
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+      for (int asks = 0; asks < 2; asks++) {
+        nay_params p = {sizeof p, .kind = NAY_BLOOM, .nkeys = 1000, .nbits = sizes[s], .k = k};
+        pair both = pair_new(p);
+        for (size_t b = 0; b < sizeof batches / sizeof batches[0]; b++)
+          pair_add(&both, batches[b], asks != 0);
+        pair_check(&both);
+      }
+    }
+  }
+}
+
 /* Two threads add and two explain, in each family that takes concurrent adds. */
 static void explanations_beside_adds(void **state) {
   const nay_family *family = *state;
@@ -219,6 +366,9 @@ int main(void) {
       CONTRACT(readers_share_a_const_filter, 0),
       CONTRACT_SETS(concurrent_adds_lose_nothing, 0),
       CONTRACT(a_key_is_new_to_one_thread, NAY_CAN_ADD),
+      CONTRACT(batches_beside_single_adds, NAY_CAN_ADD),
+      CONTRACT(batches_of_every_size, NAY_CAN_ADD),
+      CONTRACT(batches_of_every_shape, NAY_CAN_ADD),
       CONTRACT(explanations_beside_adds, NAY_CAN_ADD),
       CONTRACT(readers_verify_a_lazy_map_together, 0),
   };

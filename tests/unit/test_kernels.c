@@ -562,6 +562,43 @@ static void same_bits_of_halves(void **state) {
   }
 }
 
+/* ---- bloom with concurrent adds ---- */
+
+static int compare_bits(const void *a, const void *b) {
+  uint32_t x, y;
+  memcpy(&x, a, sizeof x), memcpy(&y, b, sizeof y);
+  return (x > y) - (x < y);
+}
+
+/* The bits of each part, in any order, for sizes on both sides of 32 bits. */
+static void same_parts(void **state) {
+  const nay_bloom_split_kernels *ours = ((const nay_kernels *)*state)->bloom_split;
+  static const uint64_t sizes[] = {1, 64, 4096, 4097, 1000003, UINT32_MAX, (uint64_t)1 << 35};
+  static nay_bloom_parts a, b;
+  uint64_t hashes[NAY_BLOOM_PART / 2];
+  for (unsigned round = 0; round < 700; round++) {
+    uint32_t k = 1 + round % 64;
+    unsigned n = round * 13 % (NAY_BLOOM_PART / 2 / k + 1);
+    nay_bits bits = {.nunits = sizes[round % 7], .k = k};
+    a.shift = 9;
+    while ((bits.nunits - 1) >> a.shift >= NAY_BLOOM_NPARTS) a.shift++;
+    memset(a.used, 0, sizeof a.used);
+    memcpy(b.used, a.used, sizeof b.used);
+    b.shift = a.shift;
+    for (unsigned twice = 0; twice < 2; twice++) { /* what is there stays there */
+      for (unsigned i = 0; i < n; i++) hashes[i] = a_hash((uint64_t)round << 8 | twice, i);
+      nay__bloom_split_scalar.split(&bits, hashes, n, &a);
+      ours->split(&bits, hashes, n, &b);
+    }
+    for (unsigned i = 0; i < NAY_BLOOM_NPARTS; i++) {
+      assert_int_equal(a.used[i], b.used[i]);
+      qsort(a.at[i], a.used[i], sizeof a.at[i][0], compare_bits);
+      qsort(b.at[i], b.used[i], sizeof b.at[i][0], compare_bits);
+      assert_memory_equal(a.at[i], b.at[i], a.used[i] * sizeof a.at[i][0]);
+    }
+  }
+}
+
 /* ---- window ---- */
 
 /* Batches of adds to one generation after the other, with keys that are in the batch twice or in
@@ -673,6 +710,7 @@ int main(void) {
     tests[n++] = (test_case)TEST_WITH(table->name, same_bits_as_scalar, table);
     tests[n++] = (test_case)TEST_WITH(table->name, prefetching_changes_nothing, table);
     tests[n++] = (test_case)TEST_WITH(table->name, counts_one_by_one, table);
+    tests[n++] = (test_case)TEST_WITH(table->name, same_parts, table);
   }
   return run_list("kernels", tests, n);
 }
