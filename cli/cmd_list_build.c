@@ -78,12 +78,9 @@ static void job_must(const list_job *j, nay_status status) {
   die(exit_of(status), "cannot add keys: %s", nay_status_text(status));
 }
 
-static bool job_skips(const list_keys *keys, size_t i) { return is_selected(keys->bad, i); }
-
 static void build_universe(void *ctx, const key_batch *b, const list_keys *keys) {
   list_job *j = ctx;
   for (size_t i = 0; i < b->n; i++) {
-    if (job_skips(keys, i)) continue;
     job_must(j, nay_builder_add(j->builder, keys->at[i], keys->lens[i]));
     j->nuniverse += j->npasses == 1;
   }
@@ -92,7 +89,6 @@ static void build_universe(void *ctx, const key_batch *b, const list_keys *keys)
 static void build_listed(void *ctx, const key_batch *b, const list_keys *keys) {
   list_job *j = ctx;
   for (size_t i = 0; i < b->n; i++) {
-    if (job_skips(keys, i)) continue;
     job_must(j, nay_builder_add_value(j->builder, keys->at[i], keys->lens[i], 1));
     places_add(&j->places, map_name(b->path), b->lines[i]);
   }
@@ -286,7 +282,6 @@ static uint64_t delta_hash(const list_job *j, const void *key, size_t len) {
 static void delta_collect(void *ctx, const key_batch *b, const list_keys *keys) {
   list_job *j = ctx;
   for (size_t i = 0; i < b->n; i++) {
-    if (job_skips(keys, i)) continue;
     uint64_t hash = delta_hash(j, keys->at[i], keys->lens[i]);
     exact_add(j->listed, keys->at[i], keys->lens[i], hash);
     places_add(&j->places, map_name(b->path), b->lines[i]);
@@ -313,7 +308,6 @@ static void delta_universe(void *ctx, const key_batch *b, const list_keys *keys)
   list_answer(j->before, keys->at, keys->lens, b->n, before, known);
   delta_now(j, keys, b->n, now);
   for (size_t i = 0; i < b->n; i++) {
-    if (job_skips(keys, i)) continue;
     bool changed = is_selected(now, i) != is_selected(before, i);
     job_must(j, nay_builder_add_value(j->builder, keys->at[i], keys->lens[i], changed));
     j->nuniverse += j->npasses == 1;

@@ -45,21 +45,19 @@ static void check_print_key(const check *c, const key_batch *b, size_t i) {
 /* -a: every key of the first n; JSON without it: the selected ones. */
 static void check_print(const check *c, const key_batch *b, size_t n) {
   for (size_t i = 0; i < n; i++) {
-    if (is_selected(c->keys.bad, i)) continue;
     if (c->o->annotate || is_selected(c->selected, i)) check_print_key(c, b, i);
   }
   if (!c->o->common.json) selection_pass(b, n, "bad\t");
 }
 
-static void check_batch(check *c, key_stream *s, const key_batch *b, on_bad mode) {
+static void check_batch(check *c, key_stream *s, const key_batch *b) {
   const list_options *o = c->o;
   bool records = check_prints_records(o);
   if (records) selection_print_header(&c->selection, b);
-  list_keys_of(&c->keys, o, s, b, mode);
+  list_keys_of(&c->keys, o, b);
   list_answer(&c->chain, c->keys.at, c->keys.lens, b->n, c->listed, c->known);
   for (size_t w = 0; w < (b->n + 63) / 64; w++) {
-    uint64_t wanted = o->invert ? c->known[w] & ~c->listed[w] : c->listed[w];
-    c->selected[w] = wanted & ~c->keys.bad[w];
+    c->selected[w] = o->invert ? c->known[w] & ~c->listed[w] : c->listed[w];
   }
   size_t n = selection_take(&c->selection, s, b, c->selected);
   for (size_t i = 0; i < n; i++) c->nunknown += !is_selected(c->known, i);
@@ -92,11 +90,10 @@ static int check_keys(check *c) {
   list_options *o = c->o;
   if (o->select.max_count == 0) return EXIT_FOUND; /* as in grep: nothing is read */
   keys_options style = list_style(o);
-  on_bad mode = style.on_bad != ON_BAD_DEFAULT ? (on_bad)style.on_bad : ON_BAD_REPORT;
   key_stream *s = stream_open_to_answer(&o->common, &style, (const char *const *)o->keys.files.at,
-                                        o->keys.files.n, NULL, mode);
+                                        o->keys.files.n, NULL, ON_BAD_REPORT);
   for (key_batch *b; (b = stream_next(s)) != NULL;) {
-    check_batch(c, s, b, mode);
+    check_batch(c, s, b);
   }
   int status = stream_status(s);
   stream_close(s);

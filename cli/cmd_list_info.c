@@ -151,7 +151,6 @@ static void verify_wrong(verify *v, const key_batch *b, size_t i, const char *is
 static void verify_listed(void *ctx, const key_batch *b, const list_keys *keys) {
   verify *v = ctx;
   for (size_t i = 0; i < b->n; i++) {
-    if (is_selected(keys->bad, i)) continue;
     uint64_t hash = verify_hash(v, keys->at[i], keys->lens[i]);
     exact_add(v->listed, keys->at[i], keys->lens[i], hash);
   }
@@ -162,7 +161,6 @@ static void verify_universe(void *ctx, const key_batch *b, const list_keys *keys
   uint64_t listed[BATCH_WORDS], known[BATCH_WORDS];
   list_answer(&v->chain, keys->at, keys->lens, b->n, listed, known);
   for (size_t i = 0; i < b->n; i++) {
-    if (is_selected(keys->bad, i)) continue;
     bool yea = is_selected(listed, i);
     uint64_t hash = verify_hash(v, keys->at[i], keys->lens[i]);
     v->nkeys++;

@@ -597,6 +597,11 @@ key_result key_next(key_reader *r, const uint8_t *p, const uint8_t *end, bool la
   }
   if (got == KEY_OK && !record->skip && r->range_filter != NULL)
     got = reader_range(r, record, fail);
+  if (got == KEY_OK && !record->skip && r->value_is_partition && record->value_len != 0 &&
+      memchr(record->value, '\t', record->value_len) != NULL) {
+    fail->what = "the partition has a tab inside, which is what separates it from the key";
+    got = KEY_BAD;
+  }
   if (got != KEY_OK) return got; /* the place is that of its first line */
   r->ninner += record->ninner;
   return got;

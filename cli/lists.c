@@ -30,20 +30,6 @@ keys_options list_style(const list_options *o) {
   return style;
 }
 
-static const char list_tab[] =
-    "the partition has a tab inside, which is what separates it from the key";
-
-static void list_bad(key_stream *s, const key_batch *b, size_t i, on_bad mode) {
-  char why[400];
-  char text[80];
-  size_t len;
-  const uint8_t *key = batch_text(b, i, &len);
-  snprintf(why, sizeof why, "%s: '%s': %s", map_name(b->path),
-           escape_text(key, len, text, sizeof text), list_tab);
-  if (mode == ON_BAD_FAIL) die(EXIT_TROUBLE, "%s", why);
-  stream_bad_key(s, b, i, why);
-}
-
 /* Memory for all keys, so that it does not move. */
 static void list_keys_room(list_keys *keys, const key_batch *b) {
   size_t need = 1;
@@ -53,9 +39,7 @@ static void list_keys_room(list_keys *keys, const key_batch *b) {
   keys->bytes = must_grow(keys->bytes, keys->cap);
 }
 
-void list_keys_of(list_keys *keys, const list_options *o, key_stream *s, const key_batch *b,
-                  on_bad mode) {
-  memset(keys->bad, 0, sizeof keys->bad);
+void list_keys_of(list_keys *keys, const list_options *o, const key_batch *b) {
   keys->at = b->keys;
   keys->lens = b->lens;
   if (o->partition == NULL) return;
@@ -64,10 +48,6 @@ void list_keys_of(list_keys *keys, const list_options *o, key_stream *s, const k
   for (size_t i = 0; i < b->n; i++) {
     const uint8_t *part = b->values[i];
     size_t part_len = b->value_lens[i];
-    if (part_len != 0 && memchr(part, LIST_TAB, part_len) != NULL) {
-      keys->bad[i / 64] |= (uint64_t)1 << i % 64;
-      list_bad(s, b, i, mode);
-    }
     keys->made[i] = to;
     keys->made_lens[i] = part_len + 1 + b->lens[i];
     if (part_len != 0) memcpy(to, part, part_len);
@@ -83,18 +63,17 @@ int list_read(const list_options *o, const text_list *files, bool answers, list_
               void *ctx) {
   keys_options style = list_style(o);
   style.line_number = true;
-  on_bad mode = (on_bad)style.on_bad;
-  if (mode == ON_BAD_DEFAULT) mode = answers ? ON_BAD_REPORT : ON_BAD_FAIL;
   if (o->again) bads_mute();
-  if (o->again && mode == ON_BAD_REPORT) mode = style.on_bad = ON_BAD_SKIP;
+  if (o->again && style.on_bad == ON_BAD_REPORT) style.on_bad = ON_BAD_SKIP;
   list_keys *keys = must_alloc(sizeof *keys);
   keys->bytes = NULL;
   keys->cap = 0;
   const char *const *paths = (const char *const *)files->at;
-  key_stream *s = answers ? stream_open_to_answer(&o->common, &style, paths, files->n, NULL, mode)
-                          : stream_open(&o->common, &style, paths, files->n, NULL);
+  key_stream *s =
+      answers ? stream_open_to_answer(&o->common, &style, paths, files->n, NULL, ON_BAD_REPORT)
+              : stream_open(&o->common, &style, paths, files->n, NULL);
   for (key_batch *b; (b = stream_next(s)) != NULL;) {
-    list_keys_of(keys, o, s, b, mode);
+    list_keys_of(keys, o, b);
     each(ctx, b, keys);
   }
   int status = stream_status(s);

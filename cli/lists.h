@@ -38,16 +38,13 @@ keys_options list_style(const list_options *o);
 typedef struct list_keys {
   const void *const *at;
   const size_t *lens;
-  uint64_t bad[BATCH_WORDS]; /* bit i: the partition of key i has a tab, so it is no key */
   const void *made[BATCH_KEYS];
   size_t made_lens[BATCH_KEYS];
   uint8_t *bytes; /* to be freed */
   size_t cap;
 } list_keys;
 
-/* list_keys_of: the keys of a batch. The records of bad keys are told as --on-bad says. */
-void list_keys_of(list_keys *keys, const list_options *o, key_stream *s, const key_batch *b,
-                  on_bad mode);
+void list_keys_of(list_keys *keys, const list_options *o, const key_batch *b);
 
 /* list_read: calls `each` for the keys of the files; `answers`: a file that cannot be read is a
  * message, and the next one follows. Returns an exit status. */

@@ -156,9 +156,13 @@ some() { all "$1" | awk -v each="$2" 'NR % each == 0'; } # one in `each`
   refused "give the universe, all keys that may be asked for: --universe FILE" build -o x listed
   refused "--seed is for the hash without a key: --secret excludes it" build --universe all --secret secret --seed 1 -o x listed
   run -2 nay list build --universe <(printf 'a,1\n"b\tc",2\n') --csv --partition 1 -k 2 -o x /dev/null
-  [[ $output == *"'2': the partition has a tab inside, which is what separates it from the key" ]]
+  [[ $output == *": line 2: the partition has a tab inside, which is what separates it from the key" ]]
   nay list build -q --on-bad=skip --universe <(printf 'a,1\n"b\tc",2\n') --csv --partition 1 -k 2 -o x /dev/null
   [ "$(nay list info --json x | jq .ndistinct)" -eq 1 ]
+  printf 'a,1\n"b\tc",2\n' > tab.csv
+  run -0 --separate-stderr nay list check --json -c --csv --partition 1 -k 2 --on-bad=skip --bad-to bad x --keys tab.csv -v
+  [ "$(jq -c '[.nkeys, .nselected, .nunknown, .nbad]' <<< "$output")" = '[1,1,0,1]' ]
+  [ "$(cat bad)" = $'2:"b\tc",2' ]
   [ ! -e y ]
 }
 
