@@ -86,7 +86,8 @@ static void bads_save(void) {
   if (fflush(bads.kept) != 0) {
     die(EXIT_TROUBLE, "--bad-to: cannot write a temporary file: %s", strerror(errno));
   }
-  outfile_unlock(); /* that of the result */
+  outfile_unlock();           /* that of the result */
+  bads_check_path(bads.path); /* it may have come since; outfile.h looks again */
   outfile_may_write(bads.path, false);
   outfile_write(bads.path, 0, bads_produce, NULL);
   fclose(bads.kept);

@@ -149,7 +149,7 @@ with open("many.csv", "w", newline="") as f, open("good.csv", "w", newline="") a
   run -2 nay uniq -F' ' -k2 --state s.nay --bad-to s.nay log
   ln -s new.nay dangling
   run -2 nay build -q -n 9 -F' ' -k2 --on-bad=skip -o new.nay --bad-to dangling log # known too late, and still not replaced
-  [[ $output == *"exists; -f overwrites it" ]]
+  [[ $output == *"--bad-to: dangling exists: give a new file" ]]
   nay verify -q new.nay
   run -2 nay build -q -n 9 -F' ' -k2 --on-bad=skip -f -o new.nay --bad-to dangling log
   nay verify -q new.nay
