@@ -310,6 +310,30 @@ test('a filter that is freed while its batch is read: an error, and no other fil
   }
 });
 
+test('an array that changes while it is read harms nothing', () => {
+  const numbers = numbered(1500);
+  const changing = (change) => Object.defineProperty([...numbers], 700, { get() { change(this); return 'key'; } });
+  const grow = (array) => { if (array.length < 9e4) array.push(...numbered(1e5)); };
+  const shrink = (array) => { array.length = 701; };
+  for (const name of ['addMany', 'addManyNew', 'hasMany', 'hashMany']) {
+    const beside = blocked(), all = blocked();
+    beside.addMany(numbers);
+    all[name](changing(grow));
+    if (name === 'addMany') assert.ok(all.hasMany([...numbers.slice(0, 700), 'key', ...numbers.slice(701)]).every((maybe) => maybe));
+    const before = all.stats().nbitsSet;
+    fails('EINVAL', () => all[name](changing(shrink)));
+    assert.equal(all.stats().nbitsSet, before, name);
+    assert.ok(beside.hasMany(numbers).every((maybe) => maybe), name);
+  }
+  assert.equal(blocked().hasMany(changing(grow)).length, 1500);
+  assert.equal(Filter.build(changing(grow), { kind: 'fuse', fpr: 0.01 }).stats().nkeys, 1500);
+  const big = { kind: 'bloom', nbits: 2 ** 27, k: 1 }; // grows the memory, whose views are then others
+  const filter = blocked(), made = [];
+  filter.addMany(changing(() => made.push(Filter.create(big))));
+  assert.ok(filter.hasMany(numbers.filter((_, i) => i !== 700)).every((maybe) => maybe));
+  for (const each of made) each.free();
+});
+
 test('a detached buffer is no key', () => {
   const filter = blocked();
   for (const make of [(buffer) => buffer, (buffer) => new Uint8Array(buffer), (buffer) => new DataView(buffer)]) {
@@ -613,7 +637,9 @@ test('key types: static maps', () => {
     assert.deepEqual(['01', '2', '+3', '4'].map((key) => each.get(key)), [10n, 20n, 30n, undefined]);
     fails('EINVAL', () => each.get('one'));
     fails('EINVAL', () => each.get(utf8('1')));
+    fails('EINVAL', () => each.get(1n)); // no hash: the caller does not
   }
+  assert.equal(StaticMap.build([[5n, 6]], { hash: 'caller', checkBits: 20 }).get(5n), 6n);
   fails('EINVAL', () => StaticMap.build([['one', 1]], { keyType: 'int' }));
   assert.throws(() => StaticMap.build([], { keyType: 'itn' }), NayError);
 });
@@ -670,6 +696,13 @@ test('ranges of range filters', () => {
     { rangeDelimiter: 256 }, { rangeDelimiter: 47, keyType: 'int' }]) {
     assert.throws(() => Filter.build(['1'], { kind: 'range', fpr: 0.01, rangeLength: 5, ...wrong }), NayError, JSON.stringify(wrong));
   }
+  const ordered = { kind: 'range', keyType: 'ordered-int', fpr: 0.001, rangeLength: 10 }, plainInts = { ...ordered, keyType: 'int' };
+  const seven = nay.key.parse('ordered-int', '7');
+  assert.ok(Filter.build([seven, '9'], ordered).hasRange('5', '7') && Filter.build(['7'], plainInts).has(seven));
+  for (const bytes of [[nay.key.int(7)], ['9', seven]]) {
+    assert.throws(() => Filter.build(bytes, plainInts), /keys of type ordered-int, and bytes of type int are none/);
+  }
+  fails('EINVAL', () => Filter.build(seven, plainInts, { offsets: Uint32Array.of(0, 8) }));
   dates.free();
   assert.throws(() => dates.hasRange('2024-03-01', '2024-03-02'), /freed/);
 });

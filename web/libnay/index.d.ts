@@ -267,7 +267,8 @@ export interface MapStats {
 export interface StaticMap extends Owned {
   meta: Uint8Array | null;
   keyType: KeyType;
-  /** A key outside the set gets an arbitrary value, or undefined where the map has check bits. */
+  /** A key outside the set gets an arbitrary value, or undefined where the map has check bits. A bigint
+   * is a hash, where the caller hashes. */
   get(key: Key | bigint): bigint | undefined;
   stats(): MapStats;
   unlock(key: Uint8Array): this;

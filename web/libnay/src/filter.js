@@ -34,6 +34,12 @@ function rangeForm(params) {
   return { ...rest, keyType, rangeKeys: RANGE_KEYS.indexOf('decimal') };
 }
 
+/** Bytes for a range filter whose keys the caller said are of a type without order: its keys are others, nays for ever. */
+function refuseBytes({ keys, offsets }, asked, type) {
+  if (offsets === undefined && !keys?.some((key) => typeof key === 'object' && key !== null)) return;
+  refuse(`keyType: this range filter has keys of type ${type}, and bytes of type ${asked} are none: give texts, or keyType '${type}'`);
+}
+
 /*
  * A batch of hashes in the module's memory: room for n of them, `hi` where the layout needs two words.
  * Calls `use` and releases it.
@@ -179,10 +185,13 @@ function makeFilter(m, structs, keys) {
   const addKey = x.nayw_add;
 
   /** Keys of an array: each piece is hashed and probed by one call. */
-  const hasEach = (filter, all) => m.with(all.length + 1, (to) => {
-    keys.packed(all, (at, offsets, n, first) => m.check(x.nayw_test_packed(filter(), at, offsets, n, to + first)));
-    return m.copyOut(to, all.length);
-  });
+  const hasEach = (filter, all) => {
+    const total = all.length; // reading a key may change it
+    return m.with(total + 1, (to) => {
+      keys.packed(all, (at, offsets, n, first) => m.check(x.nayw_test_packed(filter(), at, offsets, n, to + first)));
+      return m.copyOut(to, total);
+    });
+  };
 
   /** Writes a key into the module's memory, converted where the filter states a type; returns its length. */
   const put = (filter, key) => keys.put(filter?.type === 'text' ? key : typedKey(m, filter?.type, key));
@@ -252,13 +261,15 @@ function makeFilter(m, structs, keys) {
     static build(items, params, options) {
       const { type, rest } = splitType(rangeForm(params));
       const make = (p) => m.make((diag, out) => x.nay_builder_new(p, 0, diag, out));
-      return Filter.finish(structs.input('params', rest, make), items, options, type);
+      return Filter.finish(structs.input('params', rest, make), items, options, type, params?.keyType);
     }
 
     /** Feeds a builder, makes the filter of it, and frees it. */
-    static finish(builder, items, options, type = 'text') {
+    static finish(builder, items, options, type = 'text', asked = type) {
       try {
-        feedBuilder(m, keys, builder, typedBatch(m, type, batchOf(items, options)));
+        const all = batchOf(items, options);
+        if (asked !== type) refuseBytes(all, asked, type);
+        feedBuilder(m, keys, builder, typedBatch(m, type, all));
         return stating(new Filter(OWN, m.make((diag, out) => x.nay_builder_finish(builder, diag, out))), type);
       } finally {
         x.nay_builder_free(builder);

@@ -116,13 +116,17 @@ class Keys {
    *
    * A piece whose keys are all ASCII strings is concatenated and encoded by one call, twice as fast as
    * character by character; that it is ASCII shows afterwards: as many bytes as characters.
+   *
+   * Reading an array may run code of the caller, which may change its length or grow the memory. The caller of
+   * packed() has room for as many keys as there were: more are not read, and one that is gone is no key.
    */
   packed(keys, each) {
     const m = this.memory;
+    const all = keys.length;
     m.with(m.roomSize + 4 * (PIECE + 1), (base) => {
       const offsets = base + m.roomSize; // 16-byte aligned, as both are
-      for (let first = 0; first < keys.length; first += PIECE) {
-        const n = Math.min(PIECE, keys.length - first);
+      for (let first = 0; first < all; first += PIECE) {
+        const n = Math.min(PIECE, all - first);
         if (this.packAscii(keys, first, n, base, offsets)) each(base, offsets, n, first);
         else this.packEach(keys, first, n, base, offsets, each);
       }
@@ -131,18 +135,18 @@ class Keys {
 
   packAscii(keys, first, n, base, offsets) {
     const m = this.memory;
-    const { u32, roomSize } = m;
+    const { roomSize } = m;
     const at = offsets >>> 2;
     let all = '', used = 0;
     for (let i = 0; i < n; i++) {
       const key = keys[first + i];
       if (typeof key !== 'string') return false;
-      u32[at + i] = used;
+      m.u32[at + i] = used;
       used += key.length;
       if (used > roomSize) return false;
       all += key;
     }
-    u32[at + n] = used;
+    m.u32[at + n] = used;
     const { read, written } = m.encoder.encodeInto(all, m.u8.subarray(base, base + roomSize));
     return read === used && written === used;
   }

@@ -72,6 +72,7 @@ function makeMap(m, structs, keys) {
     /** The value, a bigint; undefined when the map has check bits and the key is certainly absent. */
     get(key) {
       const hash = typeof key === 'bigint';
+      if (hash && this.stats().hash !== 'caller') refuse('the key is a number, and a hash only where the caller hashes: nay.key.int(7n), say');
       const len = hash ? 0 : keys.put(typedKey(m, this.type, key));
       const status = hash ? x.nayw_map_get_hash(live(this), word(key, 'hash'), m.cell)
         : x.nay_filter_get(live(this), keys.at, len, m.cell);
