@@ -27,3 +27,10 @@ func TestConformancePure(t *testing.T) {
 		return ""
 	}, pure)
 }
+
+func TestZeroReader(t *testing.T) {
+	var f reader.Filter
+	if !f.Test([]byte("a")) || !f.TestString("") || !f.TestHash(7) {
+		t.Error("the zero Filter says nay")
+	}
+}

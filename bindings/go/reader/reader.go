@@ -259,6 +259,9 @@ func (f *Filter) TestString(key string) bool { return f.Test([]byte(key)) }
 
 // TestHash is Test of a hash: Hash(key, f.Seed()), or the caller's own.
 func (f *Filter) TestHash(h uint64) bool {
+	if len(f.payload) == 0 {
+		return true // the zero Filter knows nothing
+	}
 	if f.kind == kindFuse {
 		return f.testFuse(h)
 	}

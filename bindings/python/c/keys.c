@@ -7,6 +7,8 @@
  */
 #include "binding.h"
 
+#include <math.h>
+
 static const struct {
   nay_key_type type, ordered;
 } keys_orders[] = {{NAY_KEY_INT, NAY_KEY_ORDERED_INT},
@@ -257,6 +259,20 @@ static bool keys_int(const py_typing *typing, PyObject *value, py_key *key) {
   return false;
 }
 
+/* Whether float() is the value, rounded: of numpy's times and complex numbers it is another one. */
+static bool keys_has_float(PyObject *value) {
+  static const char *const others[] = {"complex64", "complex256", "clongdouble", "datetime64",
+                                       "timedelta64"};
+  if (keys_is_bytes(value) || PyComplex_Check(value)) return false;
+  PyObject *name = PyType_GetName(Py_TYPE(value));
+  bool has = name != NULL;
+  for (size_t i = 0; has && i < sizeof others / sizeof *others; i++) {
+    has = PyUnicode_CompareWithASCIIString(name, others[i]) != 0;
+  }
+  Py_XDECREF(name);
+  return has && PyObject_HasAttrString(value, "__float__");
+}
+
 static bool keys_float(const py_typing *typing, PyObject *value, py_key *key) {
   double x;
   if (PyFloat_Check(value)) {
@@ -272,11 +288,14 @@ static bool keys_float(const py_typing *typing, PyObject *value, py_key *key) {
       PyErr_Format(PyExc_ValueError, "%R is no float: it has more than 53 bits", value);
     }
     if (same != 1) return false;
-  } else if (!keys_is_bytes(value) && PyObject_HasAttrString(value, "__float__")) {
+  } else if (keys_has_float(value)) {
     PyObject *number = PyNumber_Float(value);
     if (number == NULL) return false;
     x = PyFloat_AsDouble(number);
+    int same = isinf(x) ? PyObject_RichCompareBool(number, value, Py_EQ) : 1;
     Py_DECREF(number);
+    if (same == 0) PyErr_Format(PyExc_ValueError, "%R is no float: it rounds to infinity", value);
+    if (same != 1) return false;
   } else {
     return keys_refuse(typing, value);
   }

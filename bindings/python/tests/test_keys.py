@@ -89,7 +89,9 @@ def test_values(kind, value, key):
 REFUSED = [
     ("text", 7), ("text", 1.5), ("text", None), ("text", True), ("text", []), ("text", numpy.int64(7)), ("text", "\ud800"),
     ("int", 1.0), ("int", None), ("int", 2**64), ("int", -2**63 - 1), ("int", b"7"), ("int", "seven"), ("int", ""),
-    ("int", decimal.Decimal(1)), ("float", 2**53 + 1), ("float", 10**400), ("float", b"1"), ("float", None),
+    ("int", decimal.Decimal(1)), ("float", 2**53 + 1), ("float", 10**400), ("float", decimal.Decimal("1e400")),
+    ("float", numpy.complex128(1)), ("float", numpy.complex64(1)), ("float", numpy.clongdouble(1)),
+    ("float", numpy.timedelta64(5, "ns")), ("float", numpy.datetime64(5, "ns")), ("float", b"1"), ("float", None),
     ("bool", 2), ("bool", -1), ("bool", "maybe"), ("bool", 1.0), ("date", datetime.datetime(2024, 1, 1)), ("date", 5),
     ("date", "2023-02-29"), ("timestamp", 5), ("timestamp", numpy.datetime64("2024-01-01T00:00:00.000000001", "ns")),
     ("uuid", b"short"), ("uuid", 5), ("numeric", 1.5), ("numeric", "1e"), ("numeric", decimal.Decimal("sNaN")),
