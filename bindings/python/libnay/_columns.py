@@ -21,6 +21,8 @@ def plain(column: Any) -> Tuple[Any, Any, Optional[str]]:
     kind = getattr(column.dtype, "kind", "")
     if column.ndim == 0:
         raise TypeError("keys are an array of one dimension, not a scalar")
+    if type(column).__name__ == "chararray":  # its elements are other texts, without white space at the end
+        raise TypeError("a chararray strips what it hands out: take numpy.asarray of it")
     if kind == "O":
         if column.ndim != 1:
             raise TypeError(f"keys are an array of one dimension, not of {column.ndim}")

@@ -258,7 +258,8 @@ def test_columns_of_arrow_that_cannot_be():
 def test_what_is_no_column():
     f = Filter(10)
     for wrong in (np.zeros((2, 2)), np.zeros(2, dtype="c16"), np.zeros(2, dtype="i4,i4"), np.array(5), np.float64(3),
-                  pd.DataFrame({"a": ["x"]}), np.zeros((2, 2), dtype=object), np.zeros(2, dtype="g"), np.zeros(2, dtype="V4"), 7, None, object()):
+                  pd.DataFrame({"a": ["x"]}), np.zeros((2, 2), dtype=object), np.zeros(2, dtype="g"), np.zeros(2, dtype="V4"),
+                  np.char.array(["a ", "b"]), 7, None, object()):
         with pytest.raises((TypeError, ValueError)):
             f.check_many(wrong)
         with pytest.raises((TypeError, ValueError)):

@@ -400,6 +400,7 @@ def test_names():
     for kind in libnay.KINDS:
         assert "a" in Filter.build(["a"], kind=kind, range_length=9 if kind == "range" else None)
     assert "leveldb" in repr(Filter(10, format="leveldb", bits_per_key=10))
+    assert Filter(10, fpr=0.01, format="redisbloom-bf").format == "redisbloom-bf"  # named in README.md
     assert libnay.__version__.count(".") == 2
     for name in libnay.__all__:
         assert getattr(libnay, name).__doc__
