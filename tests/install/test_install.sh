@@ -29,7 +29,7 @@ ok "install below DESTDIR" env DESTDIR="$stage" cmake --install "$build" --prefi
 root=$stage$prefix
 
 only_public_headers() { # those of include/, and of plug-ins that this machine can build
-  diff <(cd "$source_dir" && ls include sst/include bindings/cpp | grep -E '\.(h|hpp)$' | sort) <(ls "$root/include" | grep -vxFf <(cd "$source_dir/plugins" && ls -- */*.h | xargs -n 1 basename))
+  diff <(cd "$source_dir" && ls include sst/include bindings/cpp | grep -E '^nay.*\.(h|hpp)$' | sort) <(ls "$root/include" | grep -vxFf <(cd "$source_dir/plugins" && ls -- */*.h | xargs -n 1 basename))
 }
 ok "the installed headers are the public ones" only_public_headers
 soname=libnay.so.$(sed -nE '/^NAY_/{s/^NAY_([0-9.]+) .*/\1/p;q}' "$source_dir/src/libnay.map") # its first node
