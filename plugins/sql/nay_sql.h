@@ -128,7 +128,7 @@ nay_status nay_sql_ask(const nay_sql_probe *probe, const nay_sql_value *value, n
  * are of its type, and of floats also for the nearest binary32, which is what a column of reals
  * has.
  */
-enum { NAY_SQL_READINGS = 4, NAY_SQL_HASHES = 8 };
+enum { NAY_SQL_READINGS = 6, NAY_SQL_HASHES = NAY_SQL_READINGS + 3 };
 typedef struct nay_sql_readings {
   size_t n; /* at least 1 */
   nay_sql_value values[NAY_SQL_READINGS];

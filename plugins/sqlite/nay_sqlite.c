@@ -59,6 +59,21 @@ static nay_status sqlite_value(sqlite3_value *from, nay_sql_value *value, nay_sq
   return NAY_OK;
 }
 
+/* A text that is asked of floats is also what SQLite makes of it, which need not be the nearest
+ * binary64: 3.40 reads 8311844.54096999576e-299 as the one above. */
+static nay_status sqlite_read(sqlite3_value *from, const nay_sql_probe *probe,
+                              nay_sql_readings *readings, nay_sql_error *error) {
+  readings->n = 1;
+  nay_status status = sqlite_value(from, &readings->values[0], error);
+  if (status != NAY_OK || sqlite3_value_type(from) != SQLITE_TEXT || probe->how.size == 0 ||
+      readings->values[0].key == NULL ||
+      (probe->how.type != NAY_KEY_FLOAT && probe->how.type != NAY_KEY_ORDERED_FLOAT) ||
+      strpbrk((const char *)readings->values[0].key, "iInN") != NULL) /* no numbers to SQLite */
+    return status;
+  nay_sql_float(&readings->values[readings->n++], sqlite3_value_double(from));
+  return NAY_OK;
+}
+
 static void sqlite_result_handle(sqlite3_context *ctx, const nay_sql_probe *probe) {
   nay_sql_handle handle;
   nay_sql_handle_make(probe, &handle);
@@ -128,10 +143,9 @@ static void sqlite_contains(sqlite3_context *ctx, int argc, sqlite3_value **argv
   if (sqlite_is_null(argv[0]) || sqlite3_value_type(argv[1]) == SQLITE_NULL) return;
   nay_sql_error error = {0};
   nay_sql_readings asked;
-  asked.n = 1;
   bool maybe = false;
   nay_sql_probe *probe = sqlite_statement_filter(ctx, argv[0], &error);
-  if (probe == NULL || sqlite_value(argv[1], &asked.values[0], &error) != NAY_OK ||
+  if (probe == NULL || sqlite_read(argv[1], probe, &asked, &error) != NAY_OK ||
       nay_sql_ask_literal(probe, &asked, &error, &maybe) != NAY_OK) {
     nay_sqlite_fail(ctx, "nay_contains", &error);
     return;
@@ -145,11 +159,10 @@ static void sqlite_contains_range(sqlite3_context *ctx, int argc, sqlite3_value 
   }
   nay_sql_error error = {0};
   nay_sql_readings lo, hi;
-  lo.n = hi.n = 1;
   bool maybe = false;
   nay_sql_probe *probe = sqlite_statement_filter(ctx, argv[0], &error);
-  if (probe == NULL || sqlite_value(argv[1], &lo.values[0], &error) != NAY_OK ||
-      sqlite_value(argv[2], &hi.values[0], &error) != NAY_OK ||
+  if (probe == NULL || sqlite_read(argv[1], probe, &lo, &error) != NAY_OK ||
+      sqlite_read(argv[2], probe, &hi, &error) != NAY_OK ||
       nay_sql_ask_range(probe, &lo, &hi, &error, &maybe) != NAY_OK) {
     nay_sqlite_fail(ctx, "nay_contains_range", &error);
     return;

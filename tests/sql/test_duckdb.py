@@ -119,6 +119,16 @@ def literals(db):
     for text in (r"\x63", r"\xzz", "\\", "a"):
         equal((text, db.one(f"SELECT nay_contains(nay_agg('ab'::BLOB, 10, 1e-9), '{text}')")), (text, False))
     equal(db.one("SELECT nay_contains(nay_agg(0.1::FLOAT, 10, 1e-9), '0.11')"), False)
+    # a text with an exponent is rounded to a DECIMAL in ways of its own: 12.995e2 is 1299, and 125.5 is 12.55e2
+    for type_, text in (("DECIMAL(4,0)", "12.995E+2"), ("DECIMAL(4,0)", "-99.509549e+2"), ("DECIMAL(9,3)", "10822.4999999E+2")):
+        equal((type_, text, db.one(f"SELECT nay_contains(nay_agg('{text}'::{type_}, 10, 1e-9), '{text}')")), (type_, text, True))
+    # a cast to TIMESTAMP ignores the zone, and TIMESTAMP_S and _MS round
+    for type_ in ("TIMESTAMP", "TIMESTAMPTZ", "TIMESTAMP_S", "TIMESTAMP_MS"):
+        for text in ("2024-02-29 12:34:56+05", "2024-02-29T12:34:56.4Z", "2024-02-29 12:34:56.5-11:30", "1969-12-31 23:59:59.9995Z",
+                     "1969-12-31 23:59:58.000499+05:30", "0001-01-01 00:00:00.5Z", "infinity", "-infinity"):
+            equal((type_, text, db.one(f"SELECT x = '{text}', nay_contains(nay_agg(x, 10, 1e-9), '{text}') FROM (SELECT '{text}'::{type_} AS x) GROUP BY x")),
+                  (type_, text, [True, True]))
+        equal(db.one(f"SELECT nay_contains(nay_agg('2024-02-29 12:34:56'::{type_}, 10, 1e-9), '2024-02-29 12:34:57.000001Z')"), False)
     for type_ in ("TIMESTAMP", "TIMESTAMPTZ"):
         made = f"nay_agg('2024-02-29 12:00:00+00'::{type_}, 10, 1e-9)"
         for text in ("2024-02-29 12:00", "2024-02-29", " 2024-02-29T12:00:00.5 ".strip()):

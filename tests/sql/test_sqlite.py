@@ -166,6 +166,21 @@ def ranges(db):
     equal(one(db, "SELECT nay_contains(?1, '3.4028235e38'), nay_contains(?1, '3.4e38'), nay_contains(?1, 'inf')", made), (1, 0, 0))
 
 
+@test("texts asked of REAL keys: what SQLite finds by = is never a nay, also where it reads a text as another float than the nearest")
+def real_texts(db):
+    rng = random.Random(7)
+    texts = ["8311844.54096999576e-299", "230.39090779051911e-305", "1602.44092280350e-307", "0.1", "-0", "1e-400", " 1".strip(), "9007199254740993"]
+    for _ in range(3000):
+        digits, point = str(rng.randrange(10 ** 15, 10 ** 20)), rng.randrange(1, 16)
+        texts.append(f"{digits[:point]}.{digits[point:]}e{rng.randrange(-320, 280)}")
+    db.execute("CREATE TABLE reals (x REAL, s TEXT)")
+    db.executemany("INSERT INTO reals VALUES (?1, ?1)", [(text,) for text in texts])
+    db.execute("CREATE TABLE asked AS SELECT nay_agg(x, 1e-9) AS f FROM reals")
+    wrong = db.execute("SELECT s FROM reals AS r, asked WHERE x = s AND NOT nay_contains(f, s)").fetchall()
+    equal(wrong, [])
+    equal(one(db, "SELECT nay_contains(nay_agg(0.5), 'inf'), nay_contains(nay_agg(0.0), 'nan'), nay_contains(nay_agg(0.0), '-inf')"), (0, 0, 0))
+
+
 @test("transformations that a filter states are applied to texts")
 def transformed(db):
     made = built(["Ada", " bob "], "--trim", "-i", "-p", "1e-9", "-n", "10")
