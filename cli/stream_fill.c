@@ -142,7 +142,8 @@ static void stream_take_bad(key_stream *s, key_batch *b, const uint8_t *p, key_r
   if (s->mode == ON_BAD_LINE && key_of_whole(&s->reader, p, *scratch, record)) {
     record->line = bad->line;
     batch_add(b, p, record);
-    *scratch += record->scratch_used;
+    if (record->scratch_used != 0)
+      *scratch += record->scratch_used; /* none: *scratch may be NULL */
   }
   s->reader.ninner += key_reader_lines_inside(&s->reader, p, record->len - 1);
 }

@@ -125,7 +125,7 @@ golden() { cp "$BATS_TEST_DIRNAME/../golden/$1" .; }
   run -3 nay extract sst_bloom_n100.sst
   seq 10 | nay build -q -o f.nay
   run -3 nay extract f.nay
-  [[ $output == *"is no Parquet file and no table of LevelDB, RocksDB or nori"* ]]
+  [[ $output == *"is no Parquet or Puffin file and no table of LevelDB, RocksDB or nori"* ]]
   run -2 nay extract nowhere.sst
 }
 
