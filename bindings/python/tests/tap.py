@@ -1,7 +1,12 @@
 """Runs pytest and prints TAP, which scripts/test counts."""
 import sys
 
+import hypothesis
 import pytest
+
+# No test may depend on time: an example may take as long as the machine needs.
+hypothesis.settings.register_profile("nay", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("nay")
 
 
 class Tap:
