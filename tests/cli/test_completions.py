@@ -182,7 +182,7 @@ def keys_cases(name, terminal):
     """What TAB makes of a line with one candidate, and of a line with the cursor inside."""
     for keys, words in [("nay sst comp\tx", "nay sst compact x"),
                         ("nay build --see\tr\tx", "nay build --seed=random x"),
-                        ("nay build --jso\tx", "nay build --json x"),
+                        ("nay build --skip-em\tx", "nay build --skip-empty x"),
                         ("nay check keys.t\tx", "nay check keys.txt x"),
                         ("nay check key\\ w\tx", "nay check 'key words.txt' x"),
                         ("nay sst comp tail" + "\x02" * 5 + "\t", "nay sst compact tail"),
