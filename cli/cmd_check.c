@@ -93,8 +93,8 @@ static bool check_parquet_key(const check *c, const check_parquet *p, const key_
   return false;
 }
 
-/* Whether a text is a value of the column, in all files. A column that cannot be probed is told
- * when it is. */
+/* Whether a text is a value of the column, in all files. A column that cannot be probed is reported
+ * when it is probed. */
 static bool check_parquet_accepts(const void *ctx, const char *text, size_t len, nay_diag *diag) {
   const check *c = ctx;
   uint8_t key[16];

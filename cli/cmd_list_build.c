@@ -278,7 +278,7 @@ static uint64_t delta_hash(const list_job *j, const void *key, size_t len) {
   return hash.lo;
 }
 
-/* Listed keys that are asked for while the universe is read. */
+/* Listed keys, looked up while the universe is read. */
 static void delta_collect(void *ctx, const key_batch *b, const list_keys *keys) {
   list_job *j = ctx;
   for (size_t i = 0; i < b->n; i++) {

@@ -215,7 +215,7 @@ static void verify_text(const verify *v, bool ok) {
            !ok && v->nwrong == 0 && v->reading == EXIT_FOUND ? "; another universe" : "");
 }
 
-/* Damage is told before anything is asked of the lists. */
+/* Damage is reported before the lists are probed. */
 static int verify_files(const list_options *o, const char *const *paths, size_t n) {
   for (size_t i = 0; i < n; i++) {
     map_file file = map_try(paths[i], NAY_LIST, o->secret);
